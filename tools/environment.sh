@@ -1,0 +1,61 @@
+# Sourced by the programs of this folder: finds the checkout ($root) and makes its environment ($venv).
+#
+# The environment is kept as long as its stamp tells the same checkout, interpreter and
+# pyproject.toml. The stamp is written last, so a half-made environment has none and is made anew.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+venv=$root/.venv
+
+say() {
+  printf '%s\n' "$*" >&2
+}
+
+find_python() {
+  local name
+  for name in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11 python; do
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      printf '%s\n' "$name"
+      return
+    fi
+  done
+  say 'No Python 3.11 or newer was found; set PYTHON to the one to use.'
+  return 1
+}
+
+# Two lines: where and by what the environment was made (when this differs it is of no use), and
+# what it was made from (when this differs it only lacks something). Nothing when it cannot run.
+fingerprint() {
+  "$venv/bin/python" - "$root" 2>/dev/null <<'EOF'
+import hashlib, pathlib, sys
+
+root = pathlib.Path(sys.argv[1])
+print(root, sys.version.replace("\n", " "))
+print(hashlib.sha256((root / "pyproject.toml").read_bytes()).hexdigest())
+EOF
+}
+
+make_environment() {
+  local stamp=$venv/dshstore-stamp made now python
+  made=$(cat "$stamp" 2>/dev/null)
+  now=$(fingerprint)
+  if [ -n "$now" ] && [ "$made" = "$now" ]; then
+    return
+  fi
+  if [ -z "$now" ] || [ "${made%%$'\n'*}" != "${now%%$'\n'*}" ]; then
+    python=$(find_python) || return 1
+    say "Making $venv with $("$python" --version) ..."
+    rm -rf "$venv"
+    if ! "$python" -m venv "$venv" >&2; then
+      say "$python could not make a virtual environment (Debian has it in the package python3-venv)."
+      return 1
+    fi
+  else
+    say "Bringing $venv up to date with pyproject.toml ..."
+    rm -f "$stamp"
+  fi
+  if ! (cd "$root" && "$venv/bin/python" -m pip install --quiet --no-input -e '.[dev]' </dev/null >&2); then
+    say "The dependencies of dshstore could not be installed: pip's own words are above. Is a package index within reach?"
+    return 1
+  fi
+  fingerprint >"$stamp"
+}
