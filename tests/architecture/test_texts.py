@@ -73,7 +73,7 @@ def find_untold(readme: str, names: list[str]) -> list[str]:
 
 def test_the_text_speaks_of_the_project_alone() -> None:
     faults = [fault for path in tracked_files(ROOT) for fault in find_foreign_text(path)]
-    assert faults == []
+    assert faults == [], "\n".join(faults)
 
 
 @pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "LICENSE", "fixtures/README.md"])
