@@ -152,5 +152,21 @@ class StoreBusy(StoreError):
     """Another process held the store's lock for longer than the busy timeout."""
 
 
+class RuleBroken(StoreError):
+    """A trigger of the store refused a row: `code` names the rule, `row` has the parameters."""
+
+    def __init__(self, code: str, row: object = None) -> None:
+        self.code, self.row = code, row
+        super().__init__(code)
+
+
+class QueryFailed(StoreError):
+    """A user's own SQL that SQLite refuses; `offset` is the character where it went wrong."""
+
+    def __init__(self, reason: str, sql: str, offset: int | None = None) -> None:
+        self.reason, self.sql, self.offset = reason, sql, offset
+        super().__init__(reason)
+
+
 class WriteFailed(StoreError):
     """The operating system would not take a write (disk full, read-only, I/O error)."""

@@ -1,0 +1,3 @@
+"""Session logs of LLM agents in one SQLite file."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,77 @@
+"""Reads the folder `sql/`: what a store is made of, and the statements that Python runs.
+
+`sql/table`, `view` and `trigger` hold one object a file; they are created in that order, by name.
+`sql/query/<module>.sql` holds the statements of one module as blocks that begin with
+`-- name: what it does`. In a wheel the folder stands inside the package; in a checkout beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_STATEMENT = re.compile(r"^CREATE (?:UNIQUE )?(TABLE|INDEX|VIEW|TRIGGER) (\w+)", re.MULTILINE)
+_BLOCK = re.compile(r"^-- (\w+): (.*)$", re.MULTILINE)
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """One SQL statement that Python runs; parameters are `:named`."""
+
+    name: str
+    sql: str
+
+
+class SchemaObject(msgspec.Struct, frozen=True):
+    """One object of a store, with the text that `sqlite_schema` keeps of it."""
+
+    kind: str
+    name: str
+    sql: str
+
+
+def _folder() -> Traversable:
+    packed = files("dshstore") / "_sql"
+    return packed if packed.is_dir() else Path(__file__).parent.parent / "sql"
+
+
+@cache
+def schema_objects() -> tuple[SchemaObject, ...]:
+    """Every object of a store, in the order in which they are created."""
+    found = []
+    for folder in ("table", "view", "trigger"):
+        paths = sorted((_folder() / folder).iterdir(), key=lambda path: path.name)
+        for path in paths:
+            text = path.read_text(encoding="utf-8")
+            starts = [match.start() for match in _STATEMENT.finditer(text)]
+            for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+                statement = text[start:end].rstrip().removesuffix(";")
+                match = _STATEMENT.match(statement)
+                assert match is not None
+                found.append(SchemaObject(match[1].lower(), match[2], statement))
+    return tuple(found)
+
+
+def load(module: str, record: type[T]) -> T:
+    """The statements of `sql/query/<module>.sql` as one `record`, whose fields are their names.
+
+    Raises TypeError when file and record do not name the same statements.
+    """
+    text = (_folder() / "query" / f"{module}.sql").read_text(encoding="utf-8")
+    heads = list(_BLOCK.finditer(text))
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    statements = {
+        head[1]: Statement(head[1], text[head.end() : end].strip().removesuffix(";"))
+        for head, end in zip(heads, ends, strict=True)
+    }
+    if set(statements) != set(record.__struct_fields__):
+        odd = sorted(set(statements) ^ set(record.__struct_fields__))
+        raise TypeError(f"sql/query/{module}.sql and {record.__name__} differ in {', '.join(odd)}")
+    return record(**statements)

@@ -1,0 +1,23 @@
+-- One row: one generation of one session's log; `header` is the log's first line, `next_seq` the number of its events.
+CREATE TABLE sessions (
+  id               INTEGER PRIMARY KEY AUTOINCREMENT,
+  session_id       TEXT    NOT NULL,
+  format_version   INTEGER NOT NULL,
+  created_at       INTEGER NOT NULL,                 -- epoch ms
+  header           TEXT    NOT NULL,                 -- JSON that every SQLite reads
+  header_raw       BLOB,                             -- the line's own bytes where they differ from header
+  runtime          TEXT    NOT NULL DEFAULT 'dsh',   -- who wrote the log
+  forked_from      INTEGER REFERENCES sessions (id), -- a fork: the session whose events up to seq forked_at it shares
+  forked_at        INTEGER,
+  next_seq         INTEGER NOT NULL DEFAULT 0,       -- kept by triggers
+  inherited_count  INTEGER NOT NULL DEFAULT 0,       -- kept by triggers: events before the cut of a fork
+  cwd              TEXT    GENERATED ALWAYS AS (CAST(header ->> '$.cwd' AS TEXT)) VIRTUAL,
+  parent_session   TEXT    GENERATED ALWAYS AS (CAST(header ->> '$.parentSession' AS TEXT)) VIRTUAL,
+  origin           TEXT    GENERATED ALWAYS AS (CAST(header ->> '$.origin' AS TEXT)) VIRTUAL,
+  delegation_depth INTEGER GENERATED ALWAYS AS (CAST(header ->> '$.delegationDepth' AS INTEGER)) VIRTUAL,
+  agent_preset     TEXT    GENERATED ALWAYS AS (CAST(header ->> '$.agentPreset' AS TEXT)) VIRTUAL,
+  UNIQUE (session_id, format_version)
+) STRICT;
+
+CREATE INDEX sessions_forked_from ON sessions (forked_from) WHERE forked_from IS NOT NULL;
+CREATE INDEX sessions_parent_session ON sessions (parent_session) WHERE parent_session IS NOT NULL;

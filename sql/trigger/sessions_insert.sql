@@ -1,0 +1,25 @@
+-- Before a session enters: its id, version and header are sound, it is new, and what triggers keep is left to them.
+CREATE TRIGGER sessions_insert BEFORE INSERT ON sessions
+BEGIN
+  SELECT CASE
+    WHEN typeof(NEW.session_id) <> 'text' OR NEW.session_id = '' OR instr(NEW.session_id, char(0)) > 0
+      THEN RAISE(ABORT, 'session-id-invalid')
+    WHEN typeof(NEW.format_version) <> 'integer' OR NEW.format_version NOT BETWEEN 0 AND 4
+      THEN RAISE(ABORT, 'format-version-invalid')
+    WHEN typeof(NEW.created_at) <> 'integer' OR typeof(NEW.runtime) <> 'text'
+      OR typeof(NEW.header) <> 'text' OR json_valid(NEW.header) IS NOT 1
+      THEN RAISE(ABORT, 'header-invalid')
+    WHEN json_type(NEW.header) <> 'object'
+      THEN RAISE(ABORT, 'header-invalid')
+    WHEN EXISTS (SELECT 1 FROM sessions WHERE session_id = NEW.session_id AND format_version = NEW.format_version)
+      OR EXISTS (SELECT 1 FROM sessions WHERE id = NEW.id)
+      THEN RAISE(ABORT, 'session-exists')
+    WHEN (NEW.forked_from IS NOT NULL OR NEW.forked_at IS NOT NULL) AND NOT EXISTS (
+           SELECT 1 FROM sessions
+            WHERE id = NEW.forked_from AND format_version = NEW.format_version
+              AND typeof(NEW.forked_at) = 'integer' AND NEW.forked_at >= 0 AND NEW.forked_at < next_seq)
+      THEN RAISE(ABORT, 'fork-beyond-parent')
+    WHEN NEW.next_seq IS NOT 0 OR NEW.inherited_count IS NOT 0
+      THEN RAISE(ABORT, 'next-seq-is-kept-by-triggers')
+  END;
+END;

@@ -1,0 +1,22 @@
+-- After a session entered: its own open segment; for a fork the parent's segments and the nodes live at the boundary, and no event is copied.
+CREATE TRIGGER sessions_inserted AFTER INSERT ON sessions
+BEGIN
+  INSERT INTO segments (session, first_seq, last_seq, owner)
+  VALUES (NEW.id, coalesce(NEW.forked_at + 1, 0), 9007199254740991, NEW.id);
+
+  INSERT INTO segments (session, first_seq, last_seq, owner)
+  SELECT NEW.id, first_seq, min(last_seq, NEW.forked_at), owner
+    FROM segments WHERE session = NEW.forked_from AND first_seq <= NEW.forked_at;
+
+  INSERT INTO surface_nodes (session, seq, pos, owner)
+  SELECT NEW.id, n.seq, n.pos, n.owner
+    FROM segments AS g
+    JOIN surface_nodes AS n ON n.session = g.owner
+   WHERE g.session = NEW.forked_from AND NEW.forked_at BETWEEN g.first_seq AND g.last_seq
+     AND n.seq <= NEW.forked_at AND (n.shadowed_by IS NULL OR n.shadowed_by > NEW.forked_at);
+
+  UPDATE sessions
+     SET next_seq = coalesce(NEW.forked_at + 1, 0),
+         inherited_count = coalesce(NEW.forked_at + 1, CAST(header ->> '$.seedLength' AS INTEGER))
+   WHERE id = NEW.id AND (NEW.forked_at IS NOT NULL OR json_type(header, '$.seedLength') IN ('integer', 'real'));
+END;

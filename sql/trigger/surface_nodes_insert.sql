@@ -1,0 +1,18 @@
+-- A node joins the surface only while its event enters (the row is there, next_seq has not moved) or while its fork is being made.
+CREATE TRIGGER surface_nodes_insert BEFORE INSERT ON surface_nodes
+WHEN NEW.shadowed_by IS NOT NULL
+  OR EXISTS (SELECT 1 FROM surface_nodes WHERE session = NEW.session AND seq = NEW.seq)
+  OR NOT EXISTS (
+       SELECT 1 FROM sessions AS s
+        WHERE s.id = NEW.session
+          AND ((s.next_seq = NEW.seq AND NEW.owner = NEW.session AND EXISTS (
+                  SELECT 1 FROM events WHERE session = NEW.session AND seq = NEW.seq AND surface_op IS NOT NULL))
+            OR (s.next_seq = 0 AND EXISTS (
+                  SELECT 1 FROM segments AS g
+                    JOIN surface_nodes AS n ON n.session = g.owner AND n.seq = NEW.seq
+                   WHERE g.session = s.forked_from AND s.forked_at BETWEEN g.first_seq AND g.last_seq
+                     AND n.seq <= s.forked_at AND n.pos = NEW.pos AND n.owner = NEW.owner
+                     AND (n.shadowed_by IS NULL OR n.shadowed_by > s.forked_at)))))
+BEGIN
+  SELECT RAISE(ABORT, 'surface-is-kept-by-triggers');
+END;

@@ -1,0 +1,8 @@
+-- One row: one event, or one run, of a session's whole log, inherited parts included; ORDER BY part, seq is the log's order.
+CREATE VIEW event_log AS
+SELECT s.id AS session, s.session_id, s.format_version,
+       g.first_seq AS part, e.seq, min(e.count, g.last_seq - e.seq + 1) AS count, e.type, e.time, e.data,
+       e.source_event_seqs, e.surface_op, e.ignorable, g.owner
+  FROM sessions AS s
+  JOIN segments AS g ON g.session = s.id
+  JOIN events AS e ON e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq;
