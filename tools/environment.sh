@@ -12,13 +12,14 @@ say() {
 
 find_python() {
   local name
-  for name in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11 python; do
+  set -- python3 python3.14 python3.13 python3.12 python3.11 python
+  for name in "${PYTHON:-$@}"; do
     if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
       printf '%s\n' "$name"
       return
     fi
   done
-  say 'No Python 3.11 or newer was found; set PYTHON to the one to use.'
+  say "No Python 3.11 or newer was found${PYTHON:+: PYTHON is set to $PYTHON}; set PYTHON to the one to use."
   return 1
 }
 
@@ -36,8 +37,8 @@ EOF
 
 make_environment() {
   local stamp=$venv/dshstore-stamp made now python
-  made=$(cat "$stamp" 2>/dev/null)
-  now=$(fingerprint)
+  made=$(cat "$stamp" 2>/dev/null || true)
+  now=$(fingerprint || true)
   if [ -n "$now" ] && [ "$made" = "$now" ]; then
     return
   fi
@@ -53,8 +54,8 @@ make_environment() {
     say "Bringing $venv up to date with pyproject.toml ..."
     rm -f "$stamp"
   fi
-  if ! (cd "$root" && "$venv/bin/python" -m pip install --quiet --no-input -e '.[dev]' </dev/null >&2); then
-    say "The dependencies of dshstore could not be installed: pip's own words are above. Is a package index within reach?"
+  if ! (cd "$root" && "$venv/bin/python" -m pip install -qq --no-input -e '.[dev]' </dev/null >&2); then
+    say "dshstore could not be installed with its dependencies: pip's own words are above. Is a package index within reach?"
     return 1
   fi
   fingerprint >"$stamp"
