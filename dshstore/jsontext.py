@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from json.encoder import encode_basestring as _quote
 from math import inf, isfinite
 from typing import Any
@@ -40,6 +40,8 @@ _skip_space = re.compile(r"[ \t\n\r]*").match
 _match_number = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?").match
 _find_minus_zero = re.compile(rb"-0(?![0-9.eE])").search
 _surrogates = re.compile("[\ud800-\udfff]")
+_HOLDERS = {dict, list, tuple}
+_PLAIN = {str, int, bool, type(None), *_HOLDERS}
 _LITERALS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
 
 
@@ -216,37 +218,35 @@ def _openers(data: bytes) -> int:
     return data.count(b"{") + data.count(b"[")
 
 
+def _levels(value: Any) -> Iterator[list[Any]]:
+    """The value, what it holds, what that holds, and so on."""
+    level = [value]
+    while level:
+        yield level
+        holders = [item for item in level if type(item) in _HOLDERS]
+        level = list(
+            chain.from_iterable(
+                holder.values() if type(holder) is dict else holder for holder in holders
+            )
+        )
+
+
 def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level := [item for item in level if type(item) is dict or type(item) is list]:
-        depth += 1
-        level = list(chain.from_iterable(_members(level)))
-    return depth
-
-
-def _members(containers: Iterable[Any]) -> Iterator[Iterable[Any]]:
-    for container in containers:
-        yield container.values() if type(container) is dict else container
-
-
-_SCALARS = {str, int, bool, type(None)}
-_CONTAINERS = {dict, list, tuple}
+    return sum(any(type(item) in _HOLDERS for item in level) for level in _levels(value))
 
 
 def _is_plain(value: Any) -> bool:
     """Whether msgspec writes the value like JavaScript: no floats, nothing deep or unusual."""
-    level = [value]
-    for _ in range(READABLE_DEPTH):
+    for level in islice(_levels(value), READABLE_DEPTH):
         types = set(map(type, level))
-        if types <= _SCALARS:
+        if not types <= _PLAIN:
+            return False
+        if dict in types:
+            keys = chain.from_iterable(item for item in level if type(item) is dict)
+            if not set(map(type, keys)) <= {str}:
+                return False
+        if types.isdisjoint(_HOLDERS):
             return True
-        if not types <= _SCALARS | _CONTAINERS:
-            return False
-        containers = [item for item in level if type(item) in _CONTAINERS]
-        keys = chain.from_iterable(item for item in containers if type(item) is dict)
-        if not set(map(type, keys)) <= {str}:
-            return False
-        level = list(chain.from_iterable(_members(containers)))
     return False
 
 
