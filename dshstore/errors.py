@@ -51,6 +51,15 @@ class SessionNotFound(StoreError):
         )
 
 
+class EventNotFound(StoreError):
+    """The session has no event of this seq."""
+
+    def __init__(self, session_id: str, seq: int, next_seq: int) -> None:
+        self.session_id, self.seq, self.next_seq = session_id, seq, next_seq
+        has = f"its events are 0 to {next_seq - 1}" if next_seq else "it has no events"
+        super().__init__(f"session {session_id!r} has no event {seq}: {has}")
+
+
 class SessionExists(StoreError):
     """A session of this id and format version is already in the store."""
 

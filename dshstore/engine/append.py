@@ -1,0 +1,125 @@
+"""The only writer of sessions, events and streams: rows in, refusals out.
+
+What may enter is decided by the triggers of the store; this module feeds them in batches and
+turns a refusal into the error that names the event. Whoever opens the transaction is `db.write`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from dshstore.db import Database, Parameters
+from dshstore.errors import EventRefused, RuleBroken, SessionExists, StoreError
+from dshstore.model import Header, StoredEvent
+from dshstore.sqlfiles import Statement, load
+
+Item = tuple[Statement, Parameters | list[Parameters]]
+
+#: A batch is this many rows or this many bytes, whichever comes first.
+_BATCH_ROWS = 512
+_BATCH_BYTES = 4 * 1024 * 1024
+
+
+class _Statements(msgspec.Struct, frozen=True):
+    last_key: Statement
+    insert_session: Statement
+    insert_event: Statement
+    insert_stream: Statement
+
+
+_SQL = load("append", _Statements)
+
+
+def next_key(database: Database) -> int:
+    """The number that the next new session gets; to be asked inside the writing transaction."""
+    return int(database.query(_SQL.last_key)[0][0]) + 1
+
+
+def new_session(
+    key: int,
+    header: Header,
+    *,
+    runtime: str = "dsh",
+    forked_from: int | None = None,
+    forked_at: int | None = None,
+) -> Item:
+    """The item for `db.write` that begins a session (a fork, with `forked_from` and `_at`)."""
+    return _SQL.insert_session, (
+        key,
+        header.session_id,
+        header.version,
+        header.created_at,
+        header.text,
+        header.raw,
+        runtime,
+        forked_from,
+        forked_at,
+    )
+
+
+class Batches:
+    """Events as items for `db.write`, read lazily; it knows what it handed out last."""
+
+    def __init__(self, events: Iterable[StoredEvent]) -> None:
+        self._events = events
+        self._batch: list[StoredEvent] = []
+
+    def items(self, key: int) -> Iterator[Item]:
+        """The items that append the events to session number `key`."""
+        size = 0
+        batch: list[StoredEvent] = []
+        try:
+            for event in self._events:
+                batch.append(event)
+                size += len(event.data) + (len(event.stream.body) if event.stream else 0)
+                if len(batch) == _BATCH_ROWS or size >= _BATCH_BYTES:
+                    yield from self._hand_out(key, batch)
+                    size, batch = 0, []
+        except StoreError:
+            yield from self._hand_out(key, batch)  # a rule broken by an earlier event is the first fault
+            raise
+        yield from self._hand_out(key, batch)
+
+    def _hand_out(self, key: int, batch: list[StoredEvent]) -> Iterator[Item]:
+        self._batch = batch
+        if batch:
+            yield (
+                _SQL.insert_event,
+                [
+                    (
+                        key,
+                        e.seq,
+                        e.count,
+                        e.type,
+                        e.time,
+                        e.data,
+                        e.source_event_seqs,
+                        e.surface_op,
+                        e.ignorable,
+                        e.raw,
+                    )
+                    for e in batch
+                ],
+            )
+        streams: list[Parameters] = [
+            (key, e.seq, s.at, s.size, s.body, s.first_time, s.last_time, s.usage, s.finish)
+            for e in batch
+            if (s := e.stream) is not None
+        ]
+        if streams:
+            yield _SQL.insert_stream, streams
+
+    def event_of(self, error: RuleBroken) -> StoredEvent | None:
+        """The event whose row a trigger refused."""
+        seq = error.row[1] if isinstance(error.row, tuple) else None
+        return next((event for event in self._batch if event.seq == seq), None)
+
+
+def refusal(error: RuleBroken, session_id: str) -> StoreError:
+    """What a trigger's refusal means to a caller."""
+    if error.code == "session-exists":
+        return SessionExists(session_id)
+    seq = error.row[1] if isinstance(error.row, tuple) else -1
+    return EventRefused(error.code, session_id, seq if isinstance(seq, int) else -1)

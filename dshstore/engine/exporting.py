@@ -1,0 +1,37 @@
+"""Logs out: a session's lines as they came in, byte for byte, plain or as zstd frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from dshstore.db import Database
+from dshstore.engine.read import SessionRow, stored_events
+from dshstore.formats.dsh import frames, rows
+
+#: Lines are given out, and put into zstd frames, in pieces of about this many bytes.
+_PIECE = 1024 * 1024
+
+
+def log_pieces(database: Database, session: SessionRow, *, zstd: bool = False) -> Iterator[bytes]:
+    """The log of a session in pieces: the header line first, then whole lines.
+
+    With `zstd` each piece is one zstd frame, the header alone in the first, as the format wants.
+    """
+    for piece in chain([session.header_line + b"\n"], line_pieces(database, session)):
+        yield frames.frame(piece) if zstd else piece
+
+
+def line_pieces(database: Database, session: SessionRow, first: int = 0) -> Iterator[bytes]:
+    """The lines of the events from seq `first` on (which begins a row), in pieces."""
+    lines: list[bytes] = []
+    size = 0
+    for event in stored_events(database, session, first):
+        line = rows.log_lines(event, session.format_version)
+        lines.append(line)
+        size += len(line)
+        if size >= _PIECE:
+            yield b"".join(lines)
+            lines, size = [], 0
+    if lines:
+        yield b"".join(lines)

@@ -1,0 +1,92 @@
+"""One session of a store: what the model sees in it, and its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dshstore.db import Database
+from dshstore.engine import exporting, read, repair
+from dshstore.formats.dsh import rows
+from dshstore.jsontext import parse
+from dshstore.model import MAX_SAFE
+
+
+class Session:
+    """A session as it stands in the store; `Store.session` gives one."""
+
+    def __init__(self, database: Database, row: read.SessionRow) -> None:
+        self._database = database
+        self._row = row
+
+    def __repr__(self) -> str:
+        return f"<Session {self.session_id} v{self.format_version} events={self.next_seq}>"
+
+    @property
+    def session_id(self) -> str:
+        """The session's id, as its log states it."""
+        return self._row.session_id
+
+    @property
+    def format_version(self) -> int:
+        """The log format of this generation, 0 to 4."""
+        return self._row.format_version
+
+    @property
+    def next_seq(self) -> int:
+        """The number of events, inherited ones included: the seq that the next one gets."""
+        return self._row.next_seq
+
+    @property
+    def surface(self) -> list[int]:
+        """The seqs of the events that the model sees now, in order."""
+        return read.surface(self._database, self._row)
+
+    def surface_at(self, seq: int) -> list[int]:
+        """The surface as it was after event `seq`. Raises EventNotFound."""
+        return read.surface(self._database, self._row, seq)
+
+    def messages(self, at: int | None = None, *, allow_unknown: bool = False) -> list[Any]:
+        """The messages that the model sees now, or saw after event `at`, oldest first.
+
+        Raises UnknownEvent when the log holds a required event of unknown type (so that what the
+        model saw cannot be told) unless `allow_unknown`; EventNotFound for `at`.
+        """
+        found = self.messages_json(at, allow_unknown=allow_unknown)
+        return [parse(message) for message in found]
+
+    def messages_json(
+        self, at: int | None = None, *, allow_unknown: bool = False
+    ) -> Iterator[bytes]:
+        """As `messages`, each as JSON in the very bytes of the log."""
+        return read.messages(self._database, self._row, at, allow_unknown=allow_unknown)
+
+    def events(
+        self, first: int = 0, last: int = MAX_SAFE, type: str | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """The events `first` to `last`, both included, as the log has them: one dict an event.
+
+        Token runs are expanded, cited ranges too, streams are in place; `type` keeps one type.
+        """
+        stored = read.stored_events(self._database, self._row, first, last, type)
+        for event in read.logical_events(stored, self.format_version):
+            if first <= event["seq"] <= last:
+                yield event
+
+    def lines(
+        self, first: int = 0, last: int = MAX_SAFE, type: str | None = None
+    ) -> Iterator[bytes]:
+        """The log lines (with their LF) of the rows that hold these events, as they came in."""
+        for event in read.stored_events(self._database, self._row, first, last, type):
+            yield rows.log_lines(event, self.format_version)
+
+    def log(self, *, zstd: bool = False) -> Iterator[bytes]:
+        """The whole log in pieces, byte for byte as it came in; `zstd`: as frames."""
+        return exporting.log_pieces(self._database, self._row, zstd=zstd)
+
+    def closers(self) -> list[dict[str, Any]]:
+        """The events that would close an interrupted turn; none when no turn is open."""
+        tracker = repair.TurnTracker()
+        for event in self.events():
+            tracker.push(event)
+        return tracker.closers(self.format_version)

@@ -1,0 +1,235 @@
+"""One store: open it, bring logs in, find sessions, ask it questions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Literal, Self
+
+import msgspec
+
+from dshstore import schema
+from dshstore.db import Database, Durability, Parameters, Row
+from dshstore.engine import discovery, importing, read
+from dshstore.engine.importing import ImportResult
+from dshstore.errors import LogRefused, StoreError
+from dshstore.formats.dsh.frames import DEFAULT_LIMITS, Limits
+from dshstore.session import Session
+from dshstore.sqlfiles import Statement, load
+
+#: Told, while a log is imported, how many of its bytes have been read.
+Progress = Callable[[int], None]
+
+
+class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One session at a glance: a row of the view `sessions_overview`, times in epoch ms.
+
+    `generations` are the format versions of it that stand in the store; the others speak of the
+    highest.
+    """
+
+    session_id: str
+    format_version: int
+    generations: list[int]
+    title: str | None
+    first_prompt: str | None
+    project: str | None
+    runtime: str
+    model: str | None
+    turns: int
+    events: int
+    inherited: int
+    surface_nodes: int
+    first_time: int | None
+    last_time: int | None
+    created_at: int
+    parent_session: str | None
+    open_turn: int | None
+
+
+class _Statements(msgspec.Struct, frozen=True):
+    overview: Statement
+    generations: Statement
+    counts: Statement
+
+
+_SQL = load("store", _Statements)
+
+
+class Store:
+    """An open store; `dshstore.open` gives one. Close it, or use it in a `with` block."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __repr__(self) -> str:
+        return f"<Store {self.path}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def path(self) -> str:
+        """The file, as it was named."""
+        return self._database.path
+
+    def close(self) -> None:
+        """Close the store; doing so twice is harmless."""
+        self._database.close()
+
+    def import_log(
+        self, path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS
+    ) -> ImportResult:
+        """Import one log file: new, longer than before, or the same as before.
+
+        Raises LogRefused with line, frame and byte for a log that cannot be taken, or that
+        differs from the same session in the store; then nothing has changed.
+        """
+        return self._import(os.fspath(path), limits, None)
+
+    def import_stream(
+        self, stream: BinaryIO, name: str = "-", *, limits: Limits = DEFAULT_LIMITS
+    ) -> ImportResult:
+        """Import one log from an open binary stream; `name` stands in messages."""
+        return importing.import_log(self._database, stream, name, limits=limits)
+
+    def import_paths(
+        self,
+        paths: Iterable[str | os.PathLike[str]],
+        *,
+        all_generations: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        progress: Progress | None = None,
+    ) -> Iterator[ImportResult]:
+        """Import files, and all logs below folders, one result each; a bad log stops no other."""
+        for path in paths:
+            for found in discovery.find_logs(os.fspath(path), all_generations=all_generations):
+                if found.skipped:
+                    yield ImportResult(path=found.path, outcome="skipped", reason=found.skipped)
+                    continue
+                try:
+                    yield self._import(found.path, limits, progress)
+                except LogRefused as error:
+                    yield importing.refused(found.path, error)
+
+    def _import(self, path: str, limits: Limits, progress: Progress | None) -> ImportResult:
+        try:
+            with Path(path).open("rb") as stream:
+                watched = _Watched(stream, progress) if progress else stream
+                return importing.import_log(self._database, watched, path, limits=limits)
+        except OSError as error:
+            raise LogRefused(error.strerror or str(error), path=path) from error
+
+    def export_log(
+        self, session_id: str, path: str | os.PathLike[str], *, zstd: bool = False
+    ) -> None:
+        """Write a session's log to a file, byte for byte as it came in; `zstd`: as frames.
+
+        The file is written beside `path` first and takes its name when it is whole.
+        """
+        place = Path(path)
+        partial = place.with_name(f"{place.name}.{os.getpid()}.tmp")
+        try:
+            with partial.open("xb") as out:
+                for piece in self.session(session_id).log(zstd=zstd):
+                    out.write(piece)
+            partial.replace(place)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def session(self, session_id: str) -> Session:
+        """The session with this id, `ID@vN` for one generation, or an unambiguous prefix.
+
+        Raises SessionNotFound.
+        """
+        return Session(self._database, read.find_session(self._database, session_id))
+
+    def sessions(self) -> list[SessionSummary]:
+        """Every session, the one that was last written to first."""
+        generations: dict[str, list[int]] = {}
+        for session_id, version in self._database.query(_SQL.generations):
+            generations.setdefault(session_id, []).append(version)
+        fields = SessionSummary.__struct_fields__[3:]
+        return [
+            SessionSummary(
+                session_id=session_id,
+                format_version=version,
+                generations=generations[session_id],
+                **dict(zip(fields, rest, strict=True)),
+            )
+            for _, session_id, version, *rest in self._database.query(_SQL.overview)
+        ]
+
+    def sql(
+        self, statement: str, parameters: Parameters = (), *, seconds: float | None = None
+    ) -> tuple[list[str], Iterator[Row]]:
+        """Run one reading SQL statement: its column names, and its rows as they come.
+
+        Raises QueryFailed with the place in the SQL, also after `seconds`, and for a statement
+        that would change something.
+        """
+        return self._database.ask(statement, parameters, seconds)
+
+    def info(self) -> dict[str, Any]:
+        """What the file is and how much it holds."""
+        database = self._database
+        counts = database.query(_SQL.counts)[0]
+        names = ("sessions", "generations", "events", "rows", "imports", "quarantined")
+        return {
+            "path": self.path,
+            "schema_version": database.pragma("user_version"),
+            "sqlite_version": counts[-1],
+            "journal_mode": database.pragma("journal_mode"),
+            "page_size": database.pragma("page_size"),
+            "size": Path(self.path).stat().st_size,
+            **dict(zip(names, counts, strict=False)),
+        }
+
+
+class _Watched:
+    """A stream that tells how far it has been read."""
+
+    def __init__(self, stream: BinaryIO, progress: Progress) -> None:
+        self._stream, self._progress = stream, progress
+
+    def read(self, size: int, /) -> bytes:
+        data = self._stream.read(size)
+        self._progress(self._stream.tell())
+        return data
+
+    def seek(self, offset: int, /) -> int:
+        return self._stream.seek(offset)
+
+    def seekable(self) -> bool:
+        return self._stream.seekable()
+
+
+def open_store(
+    path: str | os.PathLike[str],
+    mode: Literal["write", "read"] = "write",
+    *,
+    durability: Durability = "FULL",
+) -> Store:
+    """Open a store; to write, it is made when it is not there.
+
+    `durability`: FULL keeps every flushed event through a power cut, NORMAL through the death
+    of the process. Raises NotAStore, UnsupportedSchema, CorruptStore, StoreBusy.
+    """
+    place = os.fspath(path)
+    if mode == "read":
+        return Store(schema.open_reading(place))
+    if not Path(place).exists() or not Path(place).stat().st_size:
+        schema.create(place).close()
+    return Store(schema.open_store(place, durability=durability))
