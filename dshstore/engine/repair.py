@@ -113,14 +113,14 @@ class TurnTracker:
         if not isinstance(data, Mapping):
             return
         match event["type"]:
-            case "turn/start":
-                self.turn, self.step = data.get("turn"), None
+            case "turn/start" if "turn" in data:
+                self.turn, self.step = data["turn"], None
                 self._calls.clear()
             case "turn/end":
                 self.turn = self.step = None
                 self._calls.clear()
-            case "step/start":
-                self.step = data.get("step")
+            case "step/start" if "step" in data:
+                self.step = data["step"]
             case "step/end":
                 self.step = None
                 self._calls.clear()
