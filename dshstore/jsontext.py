@@ -17,7 +17,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 from json.encoder import encode_basestring as _quote
 from math import inf, isfinite
 from typing import Any
@@ -40,7 +40,9 @@ _skip_space = re.compile(r"[ \t\n\r]*").match
 _match_number = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?").match
 _find_minus_zero = re.compile(rb"-0(?![0-9.eE])").search
 _surrogates = re.compile("[\ud800-\udfff]")
+_Half = str | Callable[[re.Match[str]], str]
 _HOLDERS = {dict, list, tuple}
+_KEYS = {str}
 _PLAIN = {str, int, bool, type(None), *_HOLDERS}
 _LITERALS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
 
@@ -58,8 +60,6 @@ class JsonError(ValueError):
 
 class _Token(str):
     """A number as it stands in the text."""
-
-    __slots__ = ()
 
 
 def parse(text: str | bytes) -> Any:
@@ -84,15 +84,14 @@ def parse(text: str | bytes) -> Any:
 def dump(value: Any) -> str:
     """The JSON text of a value, as `JSON.stringify` writes it; ints exactly as they are.
 
-    Tuples and mappings are taken as lists and dicts. Raises `JsonError` for a value that is
-    nested too deep (or in itself), `TypeError` for what has no JSON form.
+    Tuples and mappings are taken as lists and dicts. Raises `JsonError` for a value nested too
+    deep (or in itself), `TypeError` for what has no JSON form.
     """
-    if _is_plain(value):
-        try:
-            return _encode(value).decode()
-        except UnicodeEncodeError:
-            pass  # half a surrogate pair
-    return _write(value, _spell)
+    try:
+        text = _encode(value)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return _write(value, _spell)
+    return text.decode() if _is_plain(value) else _write(value, _spell)
 
 
 def dump_bytes(value: Any) -> bytes:
@@ -114,27 +113,23 @@ def same(a: Any, b: Any) -> bool:
     Numbers are compared as doubles (1 and 1.0 are equal, 1 and True are not), the order of keys
     does not count.
     """
-    pairs = [(a, b)]
-    while pairs:
+    pairs, equal = [(a, b)], True
+    while pairs and equal:
         a, b = pairs.pop()
-        if isinstance(a, str):
-            if not isinstance(b, str) or (a != b and _joined(a) != _joined(b)):
-                return False
-        elif a is None or isinstance(a, bool):
-            if a is not b:
-                return False
-        elif isinstance(a, int | float):
-            if isinstance(b, bool) or not isinstance(b, int | float) or _double(a) != _double(b):
-                return False
-        elif isinstance(a, Mapping):
-            if not isinstance(b, Mapping) or a.keys() != b.keys():
-                return False
-            pairs.extend((a[key], b[key]) for key in a)
-        else:
-            if not isinstance(b, list | tuple) or len(a) != len(b):
-                return False
-            pairs.extend(zip(a, b, strict=True))
-    return True
+        equal = False
+        if a is None or b is None or isinstance(a, bool) or isinstance(b, bool):
+            equal = a is b
+        elif isinstance(a, str) and isinstance(b, str):
+            equal = a == b or _joined(a) == _joined(b)
+        elif isinstance(a, int | float) and isinstance(b, int | float):
+            equal = _double(a) == _double(b)
+        elif isinstance(a, Mapping) and isinstance(b, Mapping):
+            equal = a.keys() == b.keys()
+            pairs.extend((a[key], b[key]) for key in a if equal)
+        elif isinstance(a, list | tuple) and isinstance(b, list | tuple):
+            equal = len(a) == len(b)
+            pairs.extend(zip(a, b, strict=False))
+    return equal
 
 
 def readable(text: bytes | str) -> str | None:
@@ -187,15 +182,11 @@ def _unescaped(data: bytes) -> bytes:
 
 def _rebuild(text: str | bytes) -> str | None:
     text = _as_str(text)
-    value, depth = _read(text, _Token, lambda key: _whole(key).replace("\0", "\ufffd"))
+    value, depth = _read(text, _Token, lambda key: _mend(key, "\ufffd").replace("\0", "\ufffd"))
     if depth > READABLE_DEPTH:
         return DEEP
-    again = _whole(_write_raw(value, str))
+    again = _write(value, str, "\ufffd")
     return None if again == text else again
-
-
-def _whole(text: str) -> str:
-    return text if text.isascii() else _surrogates.sub("\ufffd", _joined(text))
 
 
 def _as_str(text: str | bytes) -> str:
@@ -204,13 +195,18 @@ def _as_str(text: str | bytes) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError as error:
-        before = text[: error.start].decode()
-        raise JsonError(f"not UTF-8: {error.reason}", len(before)) from None
+        before = len(text[: error.start].decode())
+        raise JsonError(f"not UTF-8: {error.reason}", before) from None
 
 
 def _joined(text: str) -> str:
     """The text with the two halves of a surrogate pair made one character, as in UTF-16."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def _mend(text: str, half: _Half) -> str:
+    found = not text.isascii() and _surrogates.search(text)
+    return _surrogates.sub(half, _joined(text)) if found else text
 
 
 def _openers(data: bytes) -> int:
@@ -224,37 +220,26 @@ def _levels(value: Any) -> Iterator[list[Any]]:
     while level:
         yield level
         holders = [item for item in level if type(item) in _HOLDERS]
-        level = list(
-            chain.from_iterable(
-                holder.values() if type(holder) is dict else holder for holder in holders
-            )
-        )
+        held = (item.values() if type(item) is dict else item for item in holders)
+        level = list(chain.from_iterable(held))
 
 
 def _depth(value: Any) -> int:
-    return sum(any(type(item) in _HOLDERS for item in level) for level in _levels(value))
+    return sum(not _HOLDERS.isdisjoint(map(type, level)) for level in _levels(value))
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether msgspec writes the value like JavaScript: no floats, nothing deep or unusual."""
-    for level in islice(_levels(value), READABLE_DEPTH):
-        types = set(map(type, level))
-        if not types <= _PLAIN:
+    """Whether msgspec writes the value like JavaScript: no floats, not too deep."""
+    for depth, level in enumerate(_levels(value)):
+        keys = chain.from_iterable(item for item in level if type(item) is dict)
+        plain = _PLAIN.issuperset(map(type, level)) and _KEYS.issuperset(map(type, keys))
+        if not plain or depth >= MAX_DEPTH:
             return False
-        if dict in types:
-            keys = chain.from_iterable(item for item in level if type(item) is dict)
-            if not set(map(type, keys)) <= {str}:
-                return False
-        if types.isdisjoint(_HOLDERS):
-            return True
-    return False
+    return True
 
 
 def _read(text: str, number: Callable[[str], Any], name: Callable[[str], str]) -> tuple[Any, int]:
-    """The value of a text and its number of levels, without recursion.
-
-    `number` makes values of number tokens, `name` keys of strings.
-    """
+    """The value of a text and its levels; makes numbers with `number`, keys with `name`."""
     holders: list[Any] = []
     keys: list[str] = []
     depth = 0
@@ -332,27 +317,18 @@ def _string(text: str, at: int) -> tuple[str, int]:
 
 
 def _number(token: str) -> int | float:
-    if token == "-0" or not token.lstrip("-").isdigit():
-        return float(token)
     try:
-        return int(token)
-    except ValueError:  # longer than Python converts
+        return -0.0 if token == "-0" else int(token)
+    except ValueError:  # no integer, or longer than Python converts
         return float(token)
 
 
-def _write(value: Any, spell: Callable[[Any], str]) -> str:
-    """The text of a value, half surrogate pairs escaped."""
-    text = _write_raw(value, spell)
-    if text.isascii() or not _surrogates.search(text):
-        return text
-    return _surrogates.sub(lambda half: f"\\u{ord(half[0]):04x}", _joined(text))
+def _escaped(half: re.Match[str]) -> str:
+    return f"\\u{ord(half[0]):04x}"
 
 
-def _write_raw(value: Any, spell: Callable[[Any], str]) -> str:
-    """The text of a value, without recursion; half surrogate pairs stand in it as they are.
-
-    `spell` writes numbers.
-    """
+def _write(value: Any, spell: Callable[[Any], str], half: _Half = _escaped) -> str:
+    """The text of a value, without recursion; `spell` writes numbers, `half` half pairs."""
     out: list[str] = []
     rests: list[tuple[Iterator[Any], str]] = []
     while True:
@@ -378,8 +354,7 @@ def _write_raw(value: Any, spell: Callable[[Any], str]) -> str:
             rest, end = rests[-1]
             item = next(rest, None)
             if item is None:
-                out.append(end)
-                rests.pop()
+                out.append(rests.pop()[1])
                 continue
             if out[-1] not in ("{", "["):
                 out.append(",")
@@ -390,7 +365,7 @@ def _write_raw(value: Any, spell: Callable[[Any], str]) -> str:
                 out.append(_quote(key) + ":")
             break
         else:
-            return "".join(out)
+            return _mend("".join(out), half)
 
 
 def _spell(number: float) -> str:
