@@ -1,0 +1,255 @@
+"""What the payloads of events say that bears on the surface.
+
+Decides when two tool results differ in their content alone, which images of a message there are
+and which of them are offloaded, and which tools a developer message may add. Who asks, and where
+on the surface an event stands, is `surface`'s; what a message looks like in the end is
+`derive`'s. Everything here is pure and forgiving about shapes that no rule speaks of.
+
+Images and developer messages have rules from format v4 on; older formats ask neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from hashlib import blake2b
+from itertools import count
+from math import copysign, inf
+from struct import pack
+from typing import Any
+
+from dshstore.errors import EventRefused
+from dshstore.model import MAX_SAFE
+
+SHOWN, OFFLOADED = 0, 1
+
+_TOOL_BLOCKS = ("tool-addition", "tool-removal")
+
+
+def to_seq(value: Any) -> int | None:
+    """The value as a seq, None when JavaScript would not take it for a count.
+
+    1.0 is an integer there, -0 is not, and true is no number.
+    """
+    if type(value) is int:
+        return value if 0 <= value <= MAX_SAFE else None
+    if isinstance(value, float) and value.is_integer() and 0 <= value <= MAX_SAFE:
+        return int(value) if copysign(1, value) > 0 else None
+    return None
+
+
+# -- tool results --
+
+
+def digest_result(data: Any, format_version: int) -> bytes:
+    """A digest of a tool result's payload with its content blanked.
+
+    Two digests are equal exactly when JavaScript finds the two payloads deeply equal but for
+    their content: `message.content` from v4 on, `message.content[0].content` before that (the
+    message wraps one block), and `content` where a v0 result has no message yet.
+    """
+    parts: list[bytes] = []
+    todo: list[Any] = [_blank(data, format_version)]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, bytes):  # a key, put there below
+            parts.append(value)
+        elif isinstance(value, str):
+            parts.append(_sized(b"s", value))
+        elif value is None or isinstance(value, bool):
+            parts.append(b"%r" % value)
+        elif isinstance(value, int | float):
+            parts.append(b"n" + pack(">d", _to_double(value)))
+        elif isinstance(value, Mapping):
+            parts.append(b"{%d" % len(value))
+            members = [(_sized(b"k", key), item) for key, item in value.items()]
+            for key, item in sorted(members, key=lambda member: member[0], reverse=True):
+                todo += (item, key)
+        else:
+            parts.append(b"[%d" % len(value))
+            todo.extend(reversed(value))
+    return blake2b(b"".join(parts), digest_size=16).digest()
+
+
+def _blank(data: Any, format_version: int) -> Any:
+    """A copy of a result's payload whose content, if it has one, is null."""
+    if not isinstance(data, Mapping):
+        return data
+    message = data.get("message")
+    if "message" not in data and format_version == 0:
+        return _null(data, "content")
+    if not isinstance(message, Mapping):
+        return data
+    if format_version >= 4:
+        return {**data, "message": _null(message, "content")}
+    blocks = message.get("content")
+    if not isinstance(blocks, list | tuple) or not blocks or not isinstance(blocks[0], Mapping):
+        return data
+    return {**data, "message": {**message, "content": [_null(blocks[0], "content"), *blocks[1:]]}}
+
+
+def _null(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    return {**holder, key: None} if key in holder else holder
+
+
+def _sized(tag: bytes, text: str) -> bytes:
+    """Unmistakable bytes for a string; in UTF-16 two halves of a pair are the pair."""
+    data = text.encode("utf-16-le", "surrogatepass")
+    return b"%b%d:%b" % (tag, len(data), data)
+
+
+def _to_double(number: float) -> float:
+    try:
+        return float(number) + 0.0  # -0 equals 0
+    except OverflowError:
+        return inf if number > 0 else -inf
+
+
+# -- images --
+
+
+def flag_images(type: str, data: Any) -> bytes | None:
+    """One byte for each image of a message, in order: SHOWN or OFFLOADED; None for no image.
+
+    Only the images of user messages and tool results can be offloaded; others have none here.
+    """
+    if type == "tool/result":
+        data = _get(data, "message")
+    elif type != "user/message":
+        return None
+    blocks = _get(data, "content")
+    if not isinstance(blocks, list | tuple):
+        return None
+    flags = bytes(_get(block, "offloaded") is True for block in blocks if _is_image(block))
+    return flags or None
+
+
+def read_targets(data: Any, seq: int) -> dict[int, list[int]]:
+    """The images that an `image/offload` names: image indexes by the seq of their message.
+
+    Raises `EventRefused` (offload-invalid) when the payload is not of the one shape that the
+    format knows; whether the images exist is `offload_images`' to say.
+    """
+    targets = _get(data, "targets")
+    if not isinstance(targets, list | tuple) or not targets or len(data) != 1:
+        raise _offload_fault(seq, "the payload must be a non-empty list of targets")
+    indexes_by_seq: dict[int, list[int]] = {}
+    for target in targets:
+        of, listed = to_seq(_get(target, "seq")), _get(target, "imageIndexes")
+        if of is None or not isinstance(listed, list | tuple) or not listed or len(target) != 2:
+            raise _offload_fault(seq, "a target must be a seq and a non-empty list of indexes")
+        indexes = [to_seq(index) for index in listed]
+        if of in indexes_by_seq:
+            raise _offload_fault(seq, f"event {of} is named twice")
+        known = [index for index in indexes if index is not None]
+        if known != sorted(set(known)) or len(known) != len(indexes):
+            raise _offload_fault(seq, "indexes of images must be counts that increase")
+        indexes_by_seq[of] = known
+    return indexes_by_seq
+
+
+def offload_images(flags: bytes | None, indexes: list[int], seq: int) -> bytes:
+    """The flags of a message's images after the event `seq` offloaded those of `indexes`.
+
+    Raises `EventRefused` (offload-invalid) for an image that is not there or already offloaded.
+    """
+    changed = bytearray(flags or b"")
+    for index in indexes:
+        if index >= len(changed) or changed[index] == OFFLOADED:
+            there = index < len(changed)
+            raise _offload_fault(
+                seq, f"image {index} {'is offloaded already' if there else 'does not exist'}"
+            )
+        changed[index] = OFFLOADED
+    return bytes(changed)
+
+
+def hide_images(message: Mapping[str, Any], indexes: Collection[int]) -> dict[str, Any]:
+    """A copy of a message whose images of these indexes carry `"offloaded":true`."""
+    counted = count()
+
+    def hide(block: Any) -> Any:
+        hidden = _is_image(block) and next(counted) in indexes
+        return {**block, "offloaded": True} if hidden else block
+
+    blocks = message.get("content")
+    if not isinstance(blocks, list | tuple):
+        return dict(message)
+    return {**message, "content": [hide(block) for block in blocks]}
+
+
+def _is_image(block: Any) -> bool:
+    return bool(_get(block, "type") == "image")
+
+
+def _offload_fault(seq: int, detail: str) -> EventRefused:
+    return EventRefused("offload-invalid", None, seq, detail)
+
+
+# -- tools --
+
+
+def read_tool_names(data: Any) -> frozenset[str]:
+    """The tools of a `request/header` that a developer message may add by name.
+
+    A name counts that stands there once and whose definition is complete: a description, an
+    object of parameters, and a `deferLoading`, if any, of true.
+    """
+    tools = _get(_get(data, "header"), "tools")
+    complete: dict[str, bool] = {}
+    for tool in tools if isinstance(tools, list | tuple) else ():
+        name = _get(tool, "name")
+        if isinstance(name, str):
+            complete[name] = name not in complete and (
+                isinstance(tool.get("description"), str)
+                and isinstance(tool.get("parameters"), Mapping)
+                and tool.get("deferLoading", True) is True
+            )
+    return frozenset(name for name, is_complete in complete.items() if is_complete)
+
+
+def check_developer(data: Any, seq: int, headers: Mapping[int, Collection[str]]) -> None:
+    """Refuse a developer message that adds tools which no earlier request header defines.
+
+    `headers` has the tool names of the `request/header` events before `seq`, by their seqs.
+    Raises `EventRefused` (developer-header-invalid).
+    """
+    message = _get(data, "message")
+    if isinstance(message, Mapping) and message.get("role") != "developer":
+        raise _developer_fault(seq, "the role of the message must be developer")
+    added: list[str] = []
+    for block in _changed_tools(_get(message, "content")):
+        name = block.get("toolName")
+        if not isinstance(name, str) or not name:
+            raise _developer_fault(seq, "an added or removed tool must have a name")
+        if block["type"] == "tool-addition":
+            if "tool" in block:
+                raise _developer_fault(seq, f"tool {name!r} must not be defined in place")
+            added.append(name)
+    if not added:
+        if isinstance(data, Mapping) and "headerSeq" in data:
+            raise _developer_fault(seq, "headerSeq is for messages that add tools")
+        return
+    header = to_seq(_get(data, "headerSeq"))
+    names = None if header is None else headers.get(header)
+    if names is None:
+        raise _developer_fault(seq, "headerSeq must be the seq of an earlier request/header")
+    for name in added:
+        if name not in names:
+            raise _developer_fault(
+                seq, f"event {header} has not exactly one complete definition of tool {name!r}"
+            )
+
+
+def _changed_tools(blocks: Any) -> Iterable[Mapping[str, Any]]:
+    if isinstance(blocks, list | tuple):
+        for block in blocks:
+            if _get(block, "type") in _TOOL_BLOCKS:
+                yield block
+
+
+def _developer_fault(seq: int, detail: str) -> EventRefused:
+    return EventRefused("developer-header-invalid", None, seq, detail)
+
+
+def _get(holder: Any, key: str) -> Any:
+    return holder.get(key) if isinstance(holder, Mapping) else None
