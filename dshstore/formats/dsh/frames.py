@@ -153,6 +153,11 @@ class LogReader:
         return self._kept[3].hexdigest()
 
     @property
+    def respelled(self) -> bool:
+        """Whether the lines given out are other bytes than the log's: no BOM, LF for CR LF."""
+        return self._lines.respelled
+
+    @property
     def lines(self) -> int:
         return self._lines.number
 
@@ -273,7 +278,7 @@ class _Lines:
         self.frame: int | None = None
         self._name, self._max_line, self._report, self._notes = name, max_line, report, notes
         self._pieces: list[bytes] = []
-        self._size, self._crlf = 0, False
+        self._size, self._crlf, self.respelled = 0, False, False
 
     @property
     def begun(self) -> bool:
@@ -314,9 +319,10 @@ class _Lines:
         """Blocks of the whole lines `data`, those left out that are not UTF-8."""
         if self.number == 0 and data.startswith(codecs.BOM_UTF8):
             data, offset = data[len(codecs.BOM_UTF8) :], _moved(offset, len(codecs.BOM_UTF8), frame)
+            self.respelled = True
             self._notes.append("a byte order mark before the header was left out")
         if not self._crlf and b"\r\n" in data:
-            self._crlf = True
+            self._crlf = self.respelled = True
             self._notes.append("lines end in CR LF, read as LF")
         if len(data) > self._max_line:
             for place, line in enumerate(data.split(b"\n")):
