@@ -25,6 +25,7 @@ from dshstore.errors import (
 )
 from dshstore.formats.dsh.frames import Limits
 from dshstore.jsontext import dump as dump_json
+from dshstore.live import LiveSession
 from dshstore.session import Session
 from dshstore.store import SessionSummary, Store
 from dshstore.store import open_store as open
@@ -39,6 +40,7 @@ __all__ = [
     "Folded",
     "ImportResult",
     "Limits",
+    "LiveSession",
     "LogRefused",
     "MigrationRefused",
     "NotAStore",

@@ -223,7 +223,9 @@ def _asking(sql: str, seconds: float | None) -> Iterator[None]:
     except apsw.InterruptError as error:
         raise QueryFailed(f"stopped: it took longer than {seconds:g} s", sql) from error
     except apsw.AuthError as error:
-        raise QueryFailed(f"not allowed: this connection only reads ({_message(error)})", sql) from error
+        raise QueryFailed(
+            f"not allowed: this connection only reads ({_message(error)})", sql
+        ) from error
     except (apsw.Error, TypeError, ValueError) as error:
         offset = getattr(error, "error_offset", -1)
         raise QueryFailed(_message(error), sql, offset if offset >= 0 else None) from error
@@ -249,8 +251,10 @@ def _reading_only(
 ) -> int:
     if action in _READING:
         return apsw.SQLITE_OK
-    if action == apsw.SQLITE_PRAGMA and first in _DESCRIBING and (
-        second is None or first not in ("user_version", "application_id", "journal_mode")
+    if (
+        action == apsw.SQLITE_PRAGMA
+        and first in _DESCRIBING
+        and (second is None or first not in ("user_version", "application_id", "journal_mode"))
     ):
         return apsw.SQLITE_OK
     return apsw.SQLITE_DENY

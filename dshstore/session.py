@@ -13,11 +13,18 @@ from dshstore.model import MAX_SAFE
 
 
 class Session:
-    """A session as it stands in the store; `Store.session` gives one."""
+    """A session as it stands in the store, for reading; `Store.session` gives one.
+
+    It follows the session: what another process appends is seen by the next call.
+    """
 
     def __init__(self, database: Database, row: read.SessionRow) -> None:
         self._database = database
-        self._row = row
+        self._found = row
+
+    @property
+    def _row(self) -> read.SessionRow:
+        return read.reload(self._database, self._found)
 
     def __repr__(self) -> str:
         return f"<Session {self.session_id} v{self.format_version} events={self.next_seq}>"
@@ -25,12 +32,12 @@ class Session:
     @property
     def session_id(self) -> str:
         """The session's id, as its log states it."""
-        return self._row.session_id
+        return self._found.session_id
 
     @property
     def format_version(self) -> int:
         """The log format of this generation, 0 to 4."""
-        return self._row.format_version
+        return self._found.format_version
 
     @property
     def next_seq(self) -> int:
@@ -69,9 +76,7 @@ class Session:
         Token runs are expanded, cited ranges too, streams are in place; `type` keeps one type.
         """
         stored = read.stored_events(self._database, self._row, first, last, type)
-        for event in read.logical_events(stored, self.format_version):
-            if first <= event["seq"] <= last:
-                yield event
+        return read.logical_events(stored, self.format_version, first)
 
     def lines(
         self, first: int = 0, last: int = MAX_SAFE, type: str | None = None
@@ -86,7 +91,4 @@ class Session:
 
     def closers(self) -> list[dict[str, Any]]:
         """The events that would close an interrupted turn; none when no turn is open."""
-        tracker = repair.TurnTracker()
-        for event in self.events():
-            tracker.push(event)
-        return tracker.closers(self.format_version)
+        return repair.find_closers(self._database, self._row)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
+import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Literal, Self
+from weakref import WeakSet
 
 import msgspec
 
 from dshstore import schema
 from dshstore.db import Database, Durability, Parameters, Row
-from dshstore.engine import discovery, importing, read
+from dshstore.engine import append, discovery, importing, read, repair, resuming
 from dshstore.engine.importing import ImportResult
 from dshstore.errors import LogRefused, StoreError
+from dshstore.formats.dsh import header as headers
 from dshstore.formats.dsh.frames import DEFAULT_LIMITS, Limits
+from dshstore.live import LiveSession
+from dshstore.model import CURRENT_FORMAT
 from dshstore.session import Session
 from dshstore.sqlfiles import Statement, load
+from dshstore.writer import MAX_DELAY
 
 #: Told, while a log is imported, how many of its bytes have been read.
 Progress = Callable[[int], None]
@@ -61,8 +68,10 @@ _SQL = load("store", _Statements)
 class Store:
     """An open store; `dshstore.open` gives one. Close it, or use it in a `with` block."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, durability: Durability = "FULL") -> None:
         self._database = database
+        self._durability = durability
+        self._live: WeakSet[LiveSession] = WeakSet()
 
     def __repr__(self) -> str:
         return f"<Store {self.path}>"
@@ -84,7 +93,19 @@ class Store:
         return self._database.path
 
     def close(self) -> None:
-        """Close the store; doing so twice is harmless."""
+        """Close the store and its open sessions; doing so twice is harmless.
+
+        Raises what kept a session from being flushed, after closing the others; that session
+        and the store stay open then.
+        """
+        failures = []
+        for session in list(self._live):
+            try:
+                session.close()
+            except StoreError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
         self._database.close()
 
     def import_log(
@@ -155,6 +176,77 @@ class Store:
         Raises SessionNotFound.
         """
         return Session(self._database, read.find_session(self._database, session_id))
+
+    def create(
+        self,
+        *,
+        session_id: str | None = None,
+        format_version: int = CURRENT_FORMAT,
+        cwd: str | None = None,
+        parent_session: str | None = None,
+        origin: Literal["subagent"] | None = None,
+        delegation_depth: int = 0,
+        agent_preset: str | None = None,
+        commit_each: bool = False,
+        max_delay: float = MAX_DELAY,
+    ) -> LiveSession:
+        """Begin a session and open it for writing; its header is in the store on return.
+
+        A new id is made when none is given; `cwd` is an absolute path. `max_delay` is how many
+        seconds an append may wait for others before it is committed, with `commit_each` it waits
+        for none. Raises SessionExists.
+        """
+        header = headers.write(
+            version=format_version,
+            session_id=session_id or str(uuid.uuid4()),
+            created_at=time.time_ns() // 1_000_000,
+            cwd=cwd,
+            parent_session=parent_session,
+            origin=origin,
+            delegation_depth=delegation_depth,
+            agent_preset=agent_preset,
+        )
+        append.begin_session(self._database, header)
+        row = read.find_session(self._database, f"{header.session_id}@v{format_version}")
+        return self._open_live(row, False, commit_each, max_delay)
+
+    def resume(
+        self,
+        session_id: str,
+        *,
+        allow_unknown: bool = False,
+        commit_each: bool = False,
+        max_delay: float = MAX_DELAY,
+    ) -> LiveSession:
+        """Take up a session: close the turn in which it was interrupted, and open it for writing.
+
+        Raises SessionNotFound; UnknownEvent for a log with a required event of unknown type,
+        unless `allow_unknown`; Conflict when another writer is at it.
+        """
+        row = read.find_session(self._database, session_id)
+        if not allow_unknown and (unknown := read.first_unknown(self._database, row)):
+            raise unknown
+        repair.append_closers(self._database, row)
+        row = read.reload(self._database, row)
+        seed = read.last_of_type(self._database, row, "session/end-seed")
+        return self._open_live(
+            row, seed is None or seed != row.next_seq - 1, commit_each, max_delay
+        )
+
+    def _open_live(
+        self, row: read.SessionRow, resumed: bool, commit_each: bool, max_delay: float
+    ) -> LiveSession:
+        session = LiveSession(
+            self._database,
+            row,
+            resuming.resume_surface(self._database, row),
+            Database.open(self.path, "write", durability=self._durability),
+            resumed=resumed,
+            commit_each=commit_each,
+            max_delay=max_delay,
+        )
+        self._live.add(session)
+        return session
 
     def sessions(self) -> list[SessionSummary]:
         """Every session, the one that was last written to first."""
@@ -232,4 +324,4 @@ def open_store(
         return Store(schema.open_reading(place))
     if not Path(place).exists() or not Path(place).stat().st_size:
         schema.create(place).close()
-    return Store(schema.open_store(place, durability=durability))
+    return Store(schema.open_store(place, durability=durability), durability)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from dshstore.db import Database, Parameters
-from dshstore.errors import EventRefused, RuleBroken, SessionExists, StoreError
+from dshstore.errors import Conflict, EventRefused, RuleBroken, SessionExists, StoreError
 from dshstore.model import Header, StoredEvent
 from dshstore.sqlfiles import Statement, load
 
@@ -24,6 +24,7 @@ _BATCH_BYTES = 4 * 1024 * 1024
 
 class _Statements(msgspec.Struct, frozen=True):
     last_key: Statement
+    next_seq: Statement
     insert_session: Statement
     insert_event: Statement
     insert_stream: Statement
@@ -59,6 +60,14 @@ def new_session(
     )
 
 
+def begin_session(database: Database, header: Header) -> None:
+    """Write a new session's row. Raises SessionExists."""
+    try:
+        database.write(new_session(next_key(database), header) for _ in range(1))
+    except RuleBroken as error:
+        raise refusal(error, header.session_id) from error
+
+
 class Batches:
     """Events as items for `db.write`, read lazily; it knows what it handed out last."""
 
@@ -78,7 +87,9 @@ class Batches:
                     yield from self._hand_out(key, batch)
                     size, batch = 0, []
         except StoreError:
-            yield from self._hand_out(key, batch)  # a rule broken by an earlier event is the first fault
+            yield from self._hand_out(
+                key, batch
+            )  # a rule broken by an earlier event is the first fault
             raise
         yield from self._hand_out(key, batch)
 
@@ -115,6 +126,25 @@ class Batches:
         """The event whose row a trigger refused."""
         seq = error.row[1] if isinstance(error.row, tuple) else None
         return next((event for event in self._batch if event.seq == seq), None)
+
+
+def append_events(
+    database: Database, key: int, session_id: str, events: Iterable[StoredEvent]
+) -> None:
+    """Append events to a session in one transaction: all of them, or none.
+
+    Raises Conflict when the session does not end where the first event begins (another writer
+    was first), EventRefused when a trigger refuses one.
+    """
+    batches = Batches(events)
+    try:
+        database.write(batches.items(key))
+    except RuleBroken as error:
+        event = batches.event_of(error)
+        if event is not None and error.code == "seq-not-contiguous":
+            actual = database.query(_SQL.next_seq, {"key": key})
+            raise Conflict(event.seq, actual[0][0] if actual else 0, session_id) from error
+        raise refusal(error, session_id) from error
 
 
 def refusal(error: RuleBroken, session_id: str) -> StoreError:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -28,6 +28,17 @@ from dshstore.model import Block, Header, StoredEvent
 from dshstore.sqlfiles import Statement, load
 
 Outcome = Literal["imported", "extended", "unchanged", "skipped", "salvaged", "refused"]
+
+
+class Rewindable(Protocol):
+    """What a log is read from; one that is seekable can be read from its beginning again."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def seekable(self) -> bool: ...
+
+    def seek(self, offset: int, /) -> int: ...
+
 
 class ImportResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one input: the object that `import --json` prints.
@@ -60,7 +71,7 @@ _SQL = load("importing", _Statements)
 
 
 def import_log(
-    database: Database, stream: BinaryIO, path: str, *, limits: Limits = DEFAULT_LIMITS
+    database: Database, stream: Rewindable, path: str, *, limits: Limits = DEFAULT_LIMITS
 ) -> ImportResult:
     """Import one log into the store; `path` stands in the result and in messages.
 

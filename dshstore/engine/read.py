@@ -6,7 +6,8 @@ other session. Events are immutable, so a page read later still fits a page read
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -43,6 +44,8 @@ class SessionRow(msgspec.Struct, frozen=True):
 
 
 class _Statements(msgspec.Struct, frozen=True):
+    session_by_key: Statement
+    last_of_type: Statement
     session_by_id: Statement
     session_by_prefix: Statement
     sessions: Statement
@@ -69,6 +72,14 @@ def generations(database: Database, session_id: str) -> list[SessionRow]:
     """The generations of the session with exactly this id, the highest first."""
     found = database.query(_SQL.session_by_id, {"session_id": session_id})
     return [SessionRow(*row) for row in found]
+
+
+def reload(database: Database, session: SessionRow) -> SessionRow:
+    """The session as it stands now. Raises SessionNotFound when it was deleted."""
+    found = database.query(_SQL.session_by_key, {"key": session.key})
+    if not found:
+        raise SessionNotFound(session.session_id)
+    return SessionRow(*found[0])
 
 
 def find_session(database: Database, name: str) -> SessionRow:
@@ -133,6 +144,20 @@ def stored_events(
             start = found[-1][0] + found[-1][1]
 
 
+def end_time(stored: StoredEvent) -> int:
+    """The time (epoch ms) of a row's event, of a run its last member's."""
+    part = stored.stream
+    if part is None or part.at is not None or part.last_time is None:
+        return stored.time
+    return part.last_time
+
+
+def last_of_type(database: Database, session: SessionRow, type: str) -> int | None:
+    """The seq of the last event of one type."""
+    found = database.query(_SQL.last_of_type, {"session": session.key, "type": type})
+    return found[0][0] if found else None
+
+
 def surface(database: Database, session: SessionRow, at: int | None = None) -> list[int]:
     """The seqs on the surface, in order: now, or as they were after event `at`."""
     if at is None:
@@ -194,9 +219,7 @@ def messages(
             yield message
 
 
-def _offloaded(
-    database: Database, session: SessionRow, at: int | None
-) -> dict[int, Collection[int]]:
+def _offloaded(database: Database, session: SessionRow, at: int | None) -> dict[int, set[int]]:
     if session.format_version < derive.OFFLOADS_SINCE:
         return {}
     last = MAX_SAFE if at is None else at
@@ -218,7 +241,7 @@ def _message_id(database: Database, session: SessionRow, seq: int) -> str | None
 
 def logical_events(
     stored: Iterable[StoredEvent], version: int, first: int = 0
-) -> Iterator[dict[str, object]]:
+) -> Iterator[dict[str, Any]]:
     """The logical events of these rows, from seq `first` on."""
     for event in stored:
         for logical in rows.logical(event, version):

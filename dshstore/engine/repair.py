@@ -8,10 +8,14 @@ in the same way, for another cause.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from dshstore.model import Event
+from dshstore.db import Database
+from dshstore.engine import append, read
+from dshstore.formats.dsh import rows
+from dshstore.jsontext import dump_bytes
+from dshstore.model import Block, Event
 
 #: Why a turn has no end: its harness was killed, or a fork was cut inside it.
 Cause = Literal["interrupted", "forked"]
@@ -87,6 +91,46 @@ def closers(
     for event in events:
         tracker.push(event)
     return tracker.closers(format_version, cause)
+
+
+def find_closers(database: Database, session: read.SessionRow) -> list[dict[str, Any]]:
+    """The events that would close the turn which a stored session leaves open, if it does.
+
+    Only the rows from the last `turn/start` on are read.
+    """
+    begun = read.last_of_type(database, session, "turn/start")
+    ended = read.last_of_type(database, session, "turn/end")
+    if begun is None or (ended is not None and ended > begun):
+        return []
+    tracker = TurnTracker()
+    for stored in read.stored_events(database, session, begun):
+        if stored.type in TRACKED_TYPES:
+            for event in rows.logical(stored, session.format_version):
+                tracker.push(event)
+        else:
+            tracker.reach(stored.seq + stored.count - 1, read.end_time(stored))
+    return tracker.closers(session.format_version)
+
+
+def append_closers(database: Database, session: read.SessionRow) -> list[dict[str, Any]]:
+    """Append what `find_closers` finds, in one transaction, and return it.
+
+    Raises Conflict when another writer appended meanwhile; then nothing is appended.
+    """
+    closing = find_closers(database, session)
+    if closing:
+        append_lines(database, session, closing)
+    return closing
+
+
+def append_lines(
+    database: Database, session: read.SessionRow, events: Sequence[Mapping[str, Any]]
+) -> None:
+    """Append events whose keys stand in another order than a log's usual one, and keep it."""
+    lines = b"".join(dump_bytes(event) + b"\n" for event in events)
+    decoder = rows.RowDecoder(session.format_version, next_seq=events[0]["seq"])
+    stored = decoder.decode([Block(lines, 0, 0)])
+    append.append_events(database, session.key, session.session_id, stored)
 
 
 class TurnTracker:

@@ -1,6 +1,9 @@
 -- last_key: the highest number that a session ever had
 SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'sessions';
 
+-- next_seq: where a session ends
+SELECT next_seq FROM sessions WHERE id = :key;
+
 -- insert_session: a session begins
 INSERT INTO sessions (id, session_id, format_version, created_at, header, header_raw, runtime, forked_from, forked_at)
 VALUES (:id, :session_id, :format_version, :created_at, :header, :header_raw, :runtime, :forked_from, :forked_at);

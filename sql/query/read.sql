@@ -1,3 +1,7 @@
+-- session_by_key: one generation of a session, by its number
+SELECT id, session_id, format_version, created_at, header, header_raw, runtime, next_seq, inherited_count, forked_from, forked_at
+  FROM sessions WHERE id = :key;
+
 -- session_by_id: the generations of one session, the highest first
 SELECT id, session_id, format_version, created_at, header, header_raw, runtime, next_seq, inherited_count, forked_from, forked_at
   FROM sessions WHERE session_id = :session_id ORDER BY format_version DESC;
@@ -67,3 +71,9 @@ SELECT type, (SELECT min(e.seq) FROM events AS e
                WHERE e.type = types.type AND e.session = :owner AND e.seq BETWEEN :first AND :last
                  AND e.ignorable IS NULL) AS seq
   FROM types WHERE type IS NOT NULL AND seq IS NOT NULL;
+
+-- last_of_type: the last event of one type
+SELECT e.seq
+  FROM segments AS g
+  JOIN events AS e ON e.type = :type AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
+ WHERE g.session = :session ORDER BY g.first_seq DESC, e.seq DESC LIMIT 1;
