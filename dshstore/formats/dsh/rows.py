@@ -1,0 +1,370 @@
+"""The rows of a log <-> stored events, byte for byte.
+
+This module decides what of a row goes into which column, when its line has to be kept besides
+(`raw`), and that the seqs of a log have no gap. The lines come from `frames`, their members from
+`envelope`, runs of token deltas from `chunkruns`, streams from `cutting`. Rules that need the
+session's surface are the store's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from msgspec import UNSET, Raw, structs
+
+from dshstore.errors import CorruptStore, LogRefused
+from dshstore.formats.dsh.chunkruns import Deltas, Run, expand_run, first_lines, read_chunk
+from dshstore.formats.dsh.cutting import SETTLEMENTS, cut_stream, put_back, unpack
+from dshstore.formats.dsh.envelope import (
+    CHUNK,
+    PackedRow,
+    Place,
+    Row,
+    RowRefused,
+    after_payload,
+    before_payload,
+    check_event,
+    member_spans,
+    read_row,
+    refusal_of,
+)
+from dshstore.formats.dsh.references import read_sources, read_surface_op, write_sources
+from dshstore.jsontext import JsonError, canonical, dump, dump_bytes, parse, readable
+from dshstore.model import Block, StoredEvent, StreamPart
+
+#: Of a JSON text without its strings: whether it has a number that can be spelled in two ways.
+_has_odd_number = re.compile(rb"[0-9][.eE]|-0|[0-9]{16}").search
+
+
+class RowDecoder:
+    """Reads the event lines of one log of format `version`, from event `next_seq` on.
+
+    `next_seq` is the seq after the last event read, `notes` are sentences about what is odd but
+    let in.
+    """
+
+    def __init__(self, version: int, *, next_seq: int = 0) -> None:
+        self.version = version
+        self.next_seq = next_seq
+        self.notes: list[str] = []
+        self._first = next_seq
+        self._run: Run | None = None
+        #: The lines of this block and of the one before, each with the number of the first.
+        self._recent: list[tuple[list[bytes], int]] = []
+
+    @property
+    def events(self) -> int:
+        """How many logical events were read so far."""
+        return self.next_seq - self._first
+
+    def decode(self, blocks: Iterable[Block]) -> Iterator[StoredEvent]:
+        """The stored events of the lines in these blocks, which are UTF-8.
+
+        Raises `LogRefused` at the first bad line, after everything before it.
+        """
+        try:
+            for block in blocks:
+                yield from self._decode_block(block)
+        except LogRefused:
+            yield from self._end_run()
+            raise
+        yield from self._end_run()
+
+    def _decode_block(self, block: Block) -> Iterator[StoredEvent]:
+        lines = block.data.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        begins = list(accumulate(map(len, lines), initial=0))  # without the LFs
+        if b"\r" in block.data:
+            lines = [line.removesuffix(b"\r") for line in lines]
+        self._recent = [*self._recent[-1:], (lines, block.line)]
+        at = 0
+        while at < len(lines):
+            if self._run is not None and (taken := self._run.add_deltas(lines, at)):
+                self.next_seq += taken
+                at += taken
+                continue
+            offset = block.offset + (begins[at] + at if block.frame is None else 0)
+            place = (block.line + at, offset, block.frame)
+            try:
+                events = self._decode_line(lines[at], place)
+            except RowRefused as refusal:
+                line, offset, frame = place
+                raise LogRefused(str(refusal), line=line, offset=offset, frame=frame) from None
+            yield from events
+            at += 1
+
+    def _decode_line(self, line: bytes, place: Place) -> Sequence[StoredEvent]:
+        """What is complete with this line: the run before it, its own event."""
+        row = read_row(line, self.version)
+        seq = row.seq0 if isinstance(row, PackedRow) else row.seq
+        if seq != self.next_seq:
+            raise self._gap(seq, place[0])
+        try:
+            if isinstance(row, PackedRow):
+                deltas = Deltas(row)
+                turn, step = deltas.payload.turn, deltas.payload.step
+                return self._join(line, place, turn, step, deltas.times, None)
+            if self.version < 2 and row.type == CHUNK and _is_bare(row):
+                found = read_chunk(bytes(row.data))
+                if found is not None:
+                    turn, step, chunk = found
+                    return self._join(line, place, turn, step, [row.time], chunk)
+            event = _event(row, self.version, line, place)
+        except JsonError as error:
+            raise refusal_of(line, error) from None
+        if self.version == 2 and row.type == "assistant/message" and event.source_event_seqs:
+            self._note_settlement(place[0])
+        ended = self._end_run()
+        self.next_seq += 1
+        return (*ended, event)
+
+    def _join(
+        self,
+        line: bytes,
+        place: Place,
+        turn: int,
+        step: int,
+        times: list[int],
+        chunk: dict[str, Any] | None,
+    ) -> Sequence[StoredEvent]:
+        """Takes the line of token deltas into a run: the one that is open, or a new one."""
+        ended: Sequence[StoredEvent] = ()
+        if self._run is None or not self._run.takes(turn, step, line, len(times)):
+            ended = self._end_run()
+            self._run = Run(self.next_seq, turn, step, times[0], place)
+        self._run.add(line, len(times), times[-1], chunk)
+        self.next_seq += len(times)
+        return ended
+
+    def _end_run(self) -> Sequence[StoredEvent]:
+        run, self._run = self._run, None
+        if run is None:
+            return ()
+        if len(run.lines) == 1 and isinstance(row := read_row(run.lines[0], self.version), Row):
+            return (_event(row, self.version, run.lines[0], run.place),)
+        return (run.store(),)
+
+    def _gap(self, seq: int, line: int) -> RowRefused:
+        """The refusal of a line with another seq than the next."""
+        expected = self.next_seq
+        if seq > expected:
+            return RowRefused(f"seq {seq}, expected {expected}; events are missing before it")
+        if (earlier := self._find_line(seq, line)) is not None:
+            lines = f"lines {earlier} and {line}"
+            return RowRefused(
+                f"seq {seq} stands twice, on {lines} (expected {expected}): two writers?"
+            )
+        return RowRefused(f"seq {seq}, expected {expected}; an event with this seq came before")
+
+    def _find_line(self, seq: int, before: int) -> int | None:
+        """The number of an earlier line, not far back, that holds event `seq`."""
+        for lines, first in self._recent:
+            for number, line in enumerate(lines, first):
+                if number >= before:
+                    break
+                row = read_row(line, self.version)
+                if isinstance(row, PackedRow):
+                    if 0 <= seq - row.seq0 < len(Deltas(row).times):
+                        return number
+                elif row.seq == seq:
+                    return number
+        return None
+
+    def _note_settlement(self, line: int) -> None:
+        if not self.notes:
+            self.notes.append(
+                f"line {line}: an assistant/message of format v2 with sourceEventSeqs; "
+                "later formats refuse it"
+            )
+
+
+def store(event: Mapping[str, Any], version: int) -> StoredEvent:
+    """The stored event of a logical event, as if it had been read from a log of format `version`.
+
+    A chunk event is stored on its own. The surface rules are not looked at. Raises `RowRefused`
+    (a ValueError) for an event that cannot be a row, or not be written as JSON.
+    """
+    seq, time = check_event(event)
+    texts = {
+        key: _raw(event[key]) for key in ("data", "sourceEventSeqs", "surfaceOp") if key in event
+    }
+    row = Row(event["type"], seq, time, ignorable=event.get("ignorable", UNSET), **texts)
+    try:
+        return _event(row, version, None, (0, 0, None))
+    except JsonError as error:
+        raise RowRefused(f"cannot be written as JSON: {error.reason}") from None
+
+
+def log_lines(stored: StoredEvent, version: int) -> bytes:
+    """The log's own bytes of a stored event: its line, or the lines of a run, each with its LF."""
+    if stored.raw is not None:
+        return stored.raw + b"\n"
+    if (run := _run_part(stored)) is not None:
+        return unpack(run)
+    sources = stored.source_event_seqs
+    line = b"".join(
+        (
+            before_payload(stored.type, stored.seq, stored.time),
+            data_bytes(stored, version),
+            after_payload(
+                stored.ignorable is not None,
+                None if sources is None else write_sources(sources, version),
+                stored.surface_op,
+            ),
+        )
+    )
+    # JSON that came in by SQL may be spread over lines
+    return line.replace(b"\n", b" ") + b"\n"
+
+
+def data_bytes(stored: StoredEvent, version: int) -> bytes:
+    """The payload's own JSON, as the log has it; a run has none (ValueError)."""
+    if _run_part(stored) is not None:
+        raise ValueError(f"event {stored.seq} is a run: each of its members has a payload")
+    if stored.raw is not None:
+        return bytes(_raw_row(stored, stored.raw, version).data)
+    data = stored.data.encode()
+    return data if stored.stream is None else put_back(data, stored.stream)
+
+
+def logical(stored: StoredEvent, version: int) -> Iterator[dict[str, Any]]:
+    """The logical events of a stored event, as the log has them, keys in the order of a log.
+
+    Runs, sources and streams are whole again; half a surrogate pair is one in a str.
+    """
+    if (run := _run_part(stored)) is not None:
+        try:
+            yield from expand_run(unpack(run))
+        except (RowRefused, JsonError) as error:
+            raise CorruptStore(f"event {stored.seq}: a run is damaged: {error}") from None
+        return
+    kind = stored.type if stored.raw is None else _raw_row(stored, stored.raw, version).type
+    event = {
+        "type": kind,
+        "seq": stored.seq,
+        "time": stored.time,
+        "data": parse(data_bytes(stored, version)),
+    }
+    if stored.ignorable is not None:
+        event["ignorable"] = True
+    if stored.source_event_seqs is not None:
+        event["sourceEventSeqs"] = parse(stored.source_event_seqs)
+    if stored.surface_op is not None:
+        event["surfaceOp"] = parse(stored.surface_op)
+    yield event
+
+
+def clip(stored: StoredEvent, keep: int, version: int) -> StoredEvent:
+    """The first `keep` (1 to `count`) members of a run, as if the log ended there."""
+    if keep == stored.count:
+        return stored
+    run = _run_part(stored)
+    if run is None or not 0 < keep < stored.count:
+        raise ValueError(f"event {stored.seq} has {stored.count} members, not {keep}")
+    try:
+        lines = first_lines(unpack(run), keep)
+        block = Block(lines, stored.line, stored.offset, stored.frame)
+        [clipped] = RowDecoder(version, next_seq=stored.seq).decode([block])
+    except (RowRefused, JsonError, LogRefused) as error:
+        raise CorruptStore(f"event {stored.seq}: a run is damaged: {error}") from None
+    return clipped
+
+
+def _event(row: Row, version: int, line: bytes | None, place: Place) -> StoredEvent:
+    """The stored event of a row; `line` None: of the line that a writer would make of it."""
+    payload = bytes(row.data)
+    rest, part = payload, None
+    if version >= 2 and row.type in SETTLEMENTS and (cut := cut_stream(payload)):
+        rest, part = cut
+    text = _column(rest, row.type)
+    if text is not None and part is not None:
+        part = _moved(part, text)
+    kind = row.type if row.type.isascii() else _whole(row.type)
+    ignorable, sources, op, after = None, None, None, b"}"
+    if not _is_bare(row):
+        ignorable = 1 if row.ignorable is True else None
+        if row.sourceEventSeqs is not UNSET:
+            sources = read_sources(bytes(row.sourceEventSeqs), row.seq, version)
+        if row.surfaceOp is not UNSET:
+            op = read_surface_op(bytes(row.surfaceOp), version)
+        written = None if sources is None else write_sources(sources, version)
+        after = after_payload(ignorable is not None, written, op)
+    before = before_payload(row.type, row.seq, row.time)
+    raw = None
+    if text is not None or kind != row.type:
+        raw = b"".join((before, payload, after)) if line is None else line
+    elif line is not None and not _consists_of(line, before, payload, after):
+        raw = line
+    data = rest.decode() if text is None else text
+    return StoredEvent(row.seq, 1, kind, row.time, data, sources, op, ignorable, raw, part, *place)
+
+
+def _column(payload: bytes, kind: str) -> str | None:
+    """The text to store in place of the payload; None when it can be stored as it is."""
+    text = readable(payload)
+    if kind == "tool/result" and _has_odd_number(_without_strings(payload)):
+        # SQL compares the fields of a rewritten result as text
+        before = payload.decode() if text is None else text
+        if (even := canonical(before)) != before:
+            return even
+    return text
+
+
+def _without_strings(payload: bytes) -> bytes:
+    if b"\\" in payload:
+        payload = payload.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b"".join(payload.split(b'"')[::2])
+
+
+def _moved(part: StreamPart, data: str) -> StreamPart | None:
+    """The part with its place in other `data`; None if that has no place for it."""
+    span = member_spans(data.encode()).get("stream")
+    return None if span is None else structs.replace(part, at=span[0])
+
+
+def _whole(text: str) -> str:
+    """The text with U+FFFD for half a surrogate pair, which no column can hold."""
+    quoted = dump(text)
+    whole: str = parse(readable(quoted) or quoted)
+    return whole
+
+
+def _consists_of(line: bytes, before: bytes, payload: bytes, after: bytes) -> bool:
+    return (
+        len(line) == len(before) + len(payload) + len(after)
+        and line.startswith(before)
+        and line.startswith(payload, len(before))
+        and line.endswith(after)
+    )
+
+
+def _is_bare(row: Row) -> bool:
+    """Whether the event has only what every event has."""
+    return row.ignorable is UNSET and row.sourceEventSeqs is UNSET and row.surfaceOp is UNSET
+
+
+def _raw(value: Any) -> Raw:
+    try:
+        return Raw(dump_bytes(value))
+    except (JsonError, TypeError) as error:
+        raise RowRefused(f"cannot be written as JSON: {error}") from None
+
+
+def _raw_row(stored: StoredEvent, raw: bytes, version: int) -> Row:
+    """The row of the line that is kept in `raw`."""
+    try:
+        row = read_row(raw, version)
+    except RowRefused as refusal:
+        raise CorruptStore(f"event {stored.seq}: its line is damaged: {refusal}") from None
+    if isinstance(row, PackedRow):
+        raise CorruptStore(f"event {stored.seq}: its line is not its own")
+    return row
+
+
+def _run_part(stored: StoredEvent) -> StreamPart | None:
+    part = stored.stream
+    return part if part is not None and part.at is None else None
