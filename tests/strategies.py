@@ -215,14 +215,13 @@ def _replace(draw: st.DrawFn, log: LogBuilder) -> None:
 
 def _rewrite_result(draw: st.DrawFn, log: LogBuilder) -> None:
     results = [i for i, seq in enumerate(log.nodes) if log.events[seq]["type"] == "tool/result"]
-    if results:
-        at = draw(st.sampled_from(results))
-        data = draw(st.sampled_from([log.rewritten, _blanked_twice(log)]))(log.nodes[at])
-        log.replace("tool/result", draw(_respelled(data)), at, at)
-
-
-def _blanked_twice(log: LogBuilder) -> Callable[[int], Json]:
-    return lambda seq: log.rewritten(seq, text("[pruned]"), text("twice"))
+    if not results:
+        meta = draw(json_values())
+        log.append("tool/result", log.result(f"c{len(log.events)}", text("long"), meta=meta))
+        results = [len(log.nodes) - 1]
+    at = draw(st.sampled_from(results))
+    data = log.rewritten(log.nodes[at], *[text("[pruned]")] * draw(st.integers(0, 2)))
+    log.replace("tool/result", draw(respelled(data)), at, at)
 
 
 def _rewrite_head(draw: st.DrawFn, log: LogBuilder) -> None:
@@ -232,10 +231,12 @@ def _rewrite_head(draw: st.DrawFn, log: LogBuilder) -> None:
 
 def _offload(draw: st.DrawFn, log: LogBuilder) -> None:
     shown = _shown_images(log)
-    if shown:
-        seqs = draw(st.lists(st.sampled_from(sorted(shown)), min_size=1, max_size=2, unique=True))
-        chosen = {seq: draw(st.sets(st.sampled_from(shown[seq]), min_size=1)) for seq in seqs}
-        log.offload(*((seq, sorted(indexes)) for seq, indexes in chosen.items()))
+    if not shown:
+        log.append("user/message", log.user(image("i0"), text("and"), image("i1")))
+        shown = {log.nodes[-1]: [0, 1]}
+    seqs = draw(st.lists(st.sampled_from(sorted(shown)), min_size=1, max_size=2, unique=True))
+    chosen = {seq: draw(st.sets(st.sampled_from(shown[seq]), min_size=1)) for seq in seqs}
+    log.offload(*((seq, sorted(indexes)) for seq, indexes in chosen.items()))
 
 
 def _header(draw: st.DrawFn, log: LogBuilder) -> None:
@@ -245,20 +246,24 @@ def _header(draw: st.DrawFn, log: LogBuilder) -> None:
 
 
 def _developer(draw: st.DrawFn, log: LogBuilder) -> None:
-    headers = [e for e in log.events if e["type"] == "request/header" and "tools" in str(e)]
-    for event in reversed(headers):
-        named = [tool["name"] for tool in event["data"]["header"]["tools"]]
-        whole = [t["name"] for t in event["data"]["header"]["tools"] if _is_whole(t)]
-        if added := [name for name in whole if named.count(name) == 1]:
-            block = {"type": "tool-addition", "toolName": draw(st.sampled_from(added))}
-            content = draw(st.permutations([block, text("note")]))
-            data = log.developer(*content, headerSeq=event["seq"])
-            log.append("developer/message", data)
-            return
+    """Adds a tool that the last header defines well, after a new header if there is none."""
+    headers = [event["seq"] for event in log.events if event["type"] == "request/header"]
+    if not headers or not _addable(log, headers[-1]):
+        headers.append(log.header(TOOL))
+    added = draw(st.sampled_from(_addable(log, headers[-1])))
+    content = draw(st.permutations([{"type": "tool-addition", "toolName": added}, text("note")]))
+    log.append("developer/message", log.developer(*content, headerSeq=headers[-1]))
 
 
-def _is_whole(tool: EventDict) -> bool:
-    return isinstance(tool["description"], str) and tool.get("deferLoading", True) is True
+def _addable(log: LogBuilder, header: int) -> list[str]:
+    tools = log.events[header]["data"]["header"].get("tools", [])
+    names = [tool["name"] for tool in tools]
+    whole = [
+        t["name"]
+        for t in tools
+        if t["description"] == TOOL["description"] and "deferLoading" not in t
+    ]
+    return [name for name in whole if names.count(name) == 1]
 
 
 _MOVES: list[tuple[_Move, int]] = [
@@ -471,12 +476,12 @@ _FAULTS: list[Callable[[st.DrawFn, LogBuilder, EventDict], None]] = [
 
 
 @st.composite
-def _respelled(draw: st.DrawFn, value: Json) -> Json:
+def respelled(draw: st.DrawFn, value: Json) -> Json:
     """The same value for JavaScript: keys in another order, 1.0 for 1."""
     if isinstance(value, dict):
-        return {key: draw(_respelled(value[key])) for key in draw(st.permutations(list(value)))}
+        return {key: draw(respelled(value[key])) for key in draw(st.permutations(list(value)))}
     if isinstance(value, list):
-        return [draw(_respelled(item)) for item in value]
+        return [draw(respelled(item)) for item in value]
     if type(value) is int and draw(st.booleans()):
         return float(value)
     return value

@@ -14,13 +14,17 @@ from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from itertools import count
 from math import copysign, inf
-from struct import pack
 from typing import Any
+
+import msgspec
 
 from dshstore.errors import EventRefused
 from dshstore.model import MAX_SAFE
 
 SHOWN, OFFLOADED = 0, 1
+
+#: Tuples, for a union would be made anew at each check.
+_NUMBER, _ARRAY = (int, float), (list, tuple)
 
 _TOOL_BLOCKS = ("tool-addition", "tool-removal")
 
@@ -47,27 +51,26 @@ def digest_result(data: Any, format_version: int) -> bytes:
     their content: `message.content` from v4 on, `message.content[0].content` before that (the
     message wraps one block), and `content` where a v0 result has no message yet.
     """
-    parts: list[bytes] = []
-    todo: list[Any] = [_blank(data, format_version)]
+    # One flat list stands for the whole tree: numbers are doubles in it, so an int can say how
+    # many members follow (of an object, its keys sorted) or, negative, how many elements.
+    flat: list[Any] = []
+    todo = [_blank(data, format_version)]
     while todo:
         value = todo.pop()
-        if isinstance(value, bytes):  # a key, put there below
-            parts.append(value)
-        elif isinstance(value, str):
-            parts.append(_sized(b"s", value))
+        if isinstance(value, str):
+            flat.append(value if value.isascii() else _join_halves(value))
         elif value is None or isinstance(value, bool):
-            parts.append(b"%r" % value)
-        elif isinstance(value, int | float):
-            parts.append(b"n" + pack(">d", _to_double(value)))
-        elif isinstance(value, Mapping):
-            parts.append(b"{%d" % len(value))
-            members = [(_sized(b"k", key), item) for key, item in value.items()]
-            for key, item in sorted(members, key=lambda member: member[0], reverse=True):
-                todo += (item, key)
-        else:
-            parts.append(b"[%d" % len(value))
+            flat.append(value)
+        elif isinstance(value, _NUMBER):
+            flat.append(_to_double(value))
+        elif isinstance(value, _ARRAY):
+            flat.append(~len(value))
             todo.extend(reversed(value))
-    return blake2b(b"".join(parts), digest_size=16).digest()
+        else:
+            flat.append(len(value))
+            for key in sorted(value, reverse=True):
+                todo += (value[key], key)
+    return blake2b(msgspec.msgpack.encode(flat), digest_size=16).digest()
 
 
 def _blank(data: Any, format_version: int) -> Any:
@@ -82,7 +85,7 @@ def _blank(data: Any, format_version: int) -> Any:
     if format_version >= 4:
         return {**data, "message": _null(message, "content")}
     blocks = message.get("content")
-    if not isinstance(blocks, list | tuple) or not blocks or not isinstance(blocks[0], Mapping):
+    if not isinstance(blocks, _ARRAY) or not blocks or not isinstance(blocks[0], Mapping):
         return data
     return {**data, "message": {**message, "content": [_null(blocks[0], "content"), *blocks[1:]]}}
 
@@ -91,10 +94,13 @@ def _null(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return {**holder, key: None} if key in holder else holder
 
 
-def _sized(tag: bytes, text: str) -> bytes:
-    """Unmistakable bytes for a string; in UTF-16 two halves of a pair are the pair."""
+def _join_halves(text: str) -> str | bytes:
+    """The text as JavaScript compares it; as bytes when half a surrogate pair stays alone."""
     data = text.encode("utf-16-le", "surrogatepass")
-    return b"%b%d:%b" % (tag, len(data), data)
+    try:
+        return data.decode("utf-16-le")
+    except UnicodeDecodeError:
+        return data
 
 
 def _to_double(number: float) -> float:
@@ -117,7 +123,7 @@ def flag_images(type: str, data: Any) -> bytes | None:
     elif type != "user/message":
         return None
     blocks = _get(data, "content")
-    if not isinstance(blocks, list | tuple):
+    if not isinstance(blocks, _ARRAY):
         return None
     flags = bytes(_get(block, "offloaded") is True for block in blocks if _is_image(block))
     return flags or None
@@ -130,12 +136,12 @@ def read_targets(data: Any, seq: int) -> dict[int, list[int]]:
     format knows; whether the images exist is `offload_images`' to say.
     """
     targets = _get(data, "targets")
-    if not isinstance(targets, list | tuple) or not targets or len(data) != 1:
+    if not isinstance(targets, _ARRAY) or not targets or len(data) != 1:
         raise _offload_fault(seq, "the payload must be a non-empty list of targets")
     indexes_by_seq: dict[int, list[int]] = {}
     for target in targets:
         of, listed = to_seq(_get(target, "seq")), _get(target, "imageIndexes")
-        if of is None or not isinstance(listed, list | tuple) or not listed or len(target) != 2:
+        if of is None or not isinstance(listed, _ARRAY) or not listed or len(target) != 2:
             raise _offload_fault(seq, "a target must be a seq and a non-empty list of indexes")
         indexes = [to_seq(index) for index in listed]
         if of in indexes_by_seq:
@@ -172,7 +178,7 @@ def hide_images(message: Mapping[str, Any], indexes: Collection[int]) -> dict[st
         return {**block, "offloaded": True} if hidden else block
 
     blocks = message.get("content")
-    if not isinstance(blocks, list | tuple):
+    if not isinstance(blocks, _ARRAY):
         return dict(message)
     return {**message, "content": [hide(block) for block in blocks]}
 
@@ -196,7 +202,7 @@ def read_tool_names(data: Any) -> frozenset[str]:
     """
     tools = _get(_get(data, "header"), "tools")
     complete: dict[str, bool] = {}
-    for tool in tools if isinstance(tools, list | tuple) else ():
+    for tool in tools if isinstance(tools, _ARRAY) else ():
         name = _get(tool, "name")
         if isinstance(name, str):
             complete[name] = name not in complete and (
@@ -241,7 +247,7 @@ def check_developer(data: Any, seq: int, headers: Mapping[int, Collection[str]])
 
 
 def _changed_tools(blocks: Any) -> Iterable[Mapping[str, Any]]:
-    if isinstance(blocks, list | tuple):
+    if isinstance(blocks, _ARRAY):
         for block in blocks:
             if _get(block, "type") in _TOOL_BLOCKS:
                 yield block

@@ -49,6 +49,23 @@ class Node(msgspec.Struct, frozen=True):
     images: bytes | None = None
 
 
+def make_node(
+    seq: int,
+    pos: int,
+    type: str,
+    data: Any,
+    format_version: int,
+    offloaded: Collection[int] = (),
+) -> Node:
+    """The node of an event on the surface; `offloaded` are the indexes of images left out since."""
+    digest = digest_result(data, format_version) if type == "tool/result" else None
+    images = flag_images(type, data) if format_version >= 4 else None
+    if images is not None and offloaded:
+        flags = (flag or index in offloaded for index, flag in enumerate(images))
+        images = bytes(flags)
+    return Node(seq, pos, sys.intern(type), digest, images)
+
+
 class Folded(msgspec.Struct, frozen=True):
     """The surface that a log ends with, as seqs in order, and the replaces that led there."""
 
@@ -170,18 +187,15 @@ class Surface:
         if "sourceEventSeqs" in event:
             sources = self._read_sources(event["sourceEventSeqs"], kind, seq)
         data = event.get("data")
-        digest = digest_result(data, self.format_version) if kind == "tool/result" else None
-        images = flag_images(kind, data) if self.format_version >= 4 else None
+        pos = seq if span is None else self._live[span[0]].pos
+        node = make_node(seq, pos, kind, data, self.format_version)
         replacement = None
-        pos = seq
         if span is not None:
-            shadowed = tuple(self._walk(*span))
-            self._check_replace(span, shadowed, sources, kind, digest, seq)
-            replacement = Replacement(seq, *span, shadowed)
-            pos = self._live[span[0]].pos
+            replacement = Replacement(seq, *span, tuple(self._walk(*span)))
+            self._check_replace(node, replacement, sources)
         if kind == "developer/message":
             check_developer(data, seq, self._headers)
-        return _Join(Node(seq, pos, sys.intern(kind), digest, images), replacement)
+        return _Join(node, replacement)
 
     def _read_op(self, op: Any, seq: int) -> tuple[int, int] | None:
         """The first and last seq that a replace shadows, None for an append."""
@@ -219,31 +233,21 @@ class Surface:
             raise _refuse("sources-not-earlier", seq, f"event {max(seqs)}")
         return seqs
 
-    def _check_replace(
-        self,
-        span: tuple[int, int],
-        shadowed: tuple[int, ...],
-        sources: set[int],
-        kind: str,
-        digest: bytes | None,
-        seq: int,
-    ) -> None:
+    def _check_replace(self, node: Node, replacement: Replacement, sources: set[int]) -> None:
+        seq, shadowed = node.seq, replacement.shadowed_seqs
         if missed := [of for of in shadowed if of not in sources]:
             raise _refuse("sources-miss-shadowed", seq, f"events {missed}")
-        first = self._live[span[0]]
-        if kind == "tool/result":
+        first = self._live[replacement.start]
+        if node.type == "tool/result":
             if len(shadowed) != 1:
                 raise _refuse("result-rewrite-span", seq)
             if first.type != "tool/result":
                 raise _refuse("result-rewrite-target", seq, first.type)
-            if first.digest != digest:
+            if first.digest != node.digest:
                 raise _refuse("result-rewrite-fields", seq)
-        if (
-            self.format_version >= 3
-            and first.before == _RING
-            and first.type == "system/message"
-            and (kind != "system/message" or len(shadowed) != 1)
-        ):
+        rewrites = node.type == "system/message" and len(shadowed) == 1
+        is_head = first.type == "system/message" and first.before == _RING
+        if self.format_version >= 3 and is_head and not rewrites:
             raise _refuse("system-head-protected", seq)
 
     def _judge_offload(self, data: Any, seq: int) -> _Offload:
