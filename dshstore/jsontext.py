@@ -142,12 +142,12 @@ def readable(text: bytes | str) -> str | None:
     is nested too deep. Raises `JsonError` when the text is not JSON.
     """
     try:
-        data = text.encode() if isinstance(text, str) else text
+        data = text if isinstance(text, bytes) else text.encode()
         value = _decode(data)
         again = _encode(value)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _rebuild(text)
-    if _openers(data) > READABLE_DEPTH:
+    if len(data) > READABLE_DEPTH and _openers(data) > READABLE_DEPTH:
         depth = _depth(value)
         if depth > MAX_DEPTH:
             raise _too_deep()
