@@ -321,7 +321,7 @@ class _Lines:
             data, offset = data[len(codecs.BOM_UTF8) :], _moved(offset, len(codecs.BOM_UTF8), frame)
             self.respelled = True
             self._notes.append("a byte order mark before the header was left out")
-        if not self._crlf and b"\r\n" in data:
+        if not self._crlf and b"\r" in data and b"\r\n" in data:
             self._crlf = self.respelled = True
             self._notes.append("lines end in CR LF, read as LF")
         if len(data) > self._max_line:
