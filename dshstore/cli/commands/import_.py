@@ -1,0 +1,147 @@
+"""`dshstore import`: bring logs into a store, and say what became of each."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+import click
+import msgspec
+
+import dshstore
+from dshstore import ImportResult, Limits, LogRefused, Store
+from dshstore.cli.output import flush, say, visible, write_json, write_text
+from dshstore.cli.parameters import (
+    examples,
+    json_option,
+    read_size,
+    spell_size,
+    store_argument,
+)
+from dshstore.cli.progress import ImportProgress
+
+_STDIN = "-"
+_DEFAULT = Limits()
+
+
+@click.command(
+    "import",
+    epilog=examples(
+        "dshstore import garden.db logs/ another.jsonl.zstd",
+        "ssh shed cat session.v4.jsonl | dshstore import garden.db - --json",
+    ),
+)
+@store_argument
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option(
+    "--all-generations",
+    is_flag=True,
+    help="Of a session that a folder holds in several format versions, import all, "
+    "not the highest alone.",
+)
+@click.option(
+    "--max-line",
+    callback=read_size,
+    metavar="SIZE",
+    default=spell_size(_DEFAULT.max_line),
+    show_default=True,
+    help="The longest line that is taken, in bytes.",
+)
+@click.option(
+    "--max-decoded",
+    callback=read_size,
+    metavar="SIZE",
+    default=spell_size(_DEFAULT.max_decoded),
+    show_default=True,
+    help="The most that a zstd log may hold, in bytes.",
+)
+@click.option(
+    "--max-ratio",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=_DEFAULT.max_ratio,
+    show_default=True,
+    help="The most bytes that a byte of a zstd log may hold.",
+)
+@json_option
+def command(
+    store: str,
+    paths: tuple[str, ...],
+    all_generations: bool,
+    max_line: int,
+    max_decoded: int,
+    max_ratio: int,
+    as_json: bool,
+) -> int:
+    """Import logs into STORE, which is made when it is not there.
+
+    A PATH is a log (JSON Lines, plain or zstd), a folder of logs, or - for standard input. A log
+    that has grown since its last import extends its session. One that cannot be taken as a whole
+    is refused, with its place, and stops no other. Sources are only read.
+    """
+    limits = Limits(max_line=max_line, max_decoded=max_decoded, max_ratio=max_ratio)
+    progress = ImportProgress() if ImportProgress.wanted() and not as_json else None
+    outcomes: Counter[str] = Counter()
+    with dshstore.open(store) as opened:
+        for path in paths:
+            before = outcomes.total()
+            for result in _results(opened, path, all_generations, limits, progress):
+                outcomes[result.outcome] += 1
+                if progress:
+                    progress.clear()
+                write_json(msgspec.to_builtins(result)) if as_json else _tell(result)
+                flush()
+            if outcomes.total() == before:
+                say(f"{visible(path)}: no logs (*.jsonl, *.jsonl.zst, *.jsonl.zstd) in this folder")
+    if not as_json and outcomes.total() > 1:
+        say(", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()))
+    return 1 if outcomes["refused"] else 0
+
+
+def _results(
+    store: Store,
+    path: str,
+    all_generations: bool,
+    limits: Limits,
+    progress: ImportProgress | None,
+) -> Iterator[ImportResult]:
+    if path == _STDIN:
+        yield _import_stdin(store, limits)
+    else:
+        yield from store.import_paths(
+            [path], all_generations=all_generations, limits=limits, progress=progress
+        )
+
+
+def _import_stdin(store: Store, limits: Limits) -> ImportResult:
+    try:
+        return store.import_stream(sys.stdin.buffer, _STDIN, limits=limits)
+    except LogRefused as error:
+        return ImportResult(
+            path=_STDIN,
+            outcome="refused",
+            reason=error.reason,
+            line=error.line,
+            frame=error.frame,
+            offset=error.offset,
+        )
+
+
+def _tell(result: ImportResult) -> None:
+    """What became of an input, for people: a line of data, and words on what is odd."""
+    path = visible(result.path)
+    if result.outcome == "refused":
+        places = (("line", result.line), ("frame", result.frame), ("byte", result.offset))
+        place = ", ".join(f"{name} {at}" for name, at in places if at is not None)
+        reason = visible(result.reason or "")
+        say(": ".join(part for part in ("refused", path, place, reason) if part))
+        return
+    if result.outcome == "skipped":
+        write_text(f"skipped    {path}: {result.reason}")
+        return
+    grown = f", {result.added} of them new" if result.outcome == "extended" else ""
+    session = f"{visible(result.session_id or '')} v{result.format_version}"
+    write_text(f"{result.outcome:<9}  {path}: {session}, {result.events} events{grown}")
+    for note in result.notes:
+        say(f"note: {path}: {visible(note)}")
