@@ -13,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from itertools import count
-from math import copysign, inf
+from math import inf
 from typing import Any
 
 import msgspec
 
 from dshstore.errors import EventRefused
-from dshstore.model import MAX_SAFE
+from dshstore.streams.records import safe_integer
 
-SHOWN, OFFLOADED = 0, 1
+#: The flag of an image that is left out; that of any other is 0.
+OFFLOADED = 1
 
 #: Tuples, for a union would be made anew at each check.
 _NUMBER, _ARRAY = (int, float), (list, tuple)
@@ -30,15 +31,9 @@ _TOOL_BLOCKS = ("tool-addition", "tool-removal")
 
 
 def to_seq(value: Any) -> int | None:
-    """The value as a seq, None when JavaScript would not take it for a count.
-
-    1.0 is an integer there, -0 is not, and true is no number.
-    """
-    if type(value) is int:
-        return value if 0 <= value <= MAX_SAFE else None
-    if isinstance(value, float) and value.is_integer() and 0 <= value <= MAX_SAFE:
-        return int(value) if copysign(1, value) > 0 else None
-    return None
+    """The value as a seq, None when JavaScript would not take it for a count: 1.0 is one."""
+    number = safe_integer(value)
+    return None if number is None or number < 0 else number
 
 
 # -- tool results --
@@ -114,7 +109,7 @@ def _to_double(number: float) -> float:
 
 
 def flag_images(type: str, data: Any) -> bytes | None:
-    """One byte for each image of a message, in order: SHOWN or OFFLOADED; None for no image.
+    """One flag for each image of a message, in order, OFFLOADED or 0; None when it has none.
 
     Only the images of user messages and tool results can be offloaded; others have none here.
     """
