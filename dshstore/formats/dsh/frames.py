@@ -215,7 +215,7 @@ class LogReader:
             try:
                 for content in contents:
                     decoded += len(content)
-                    self._check_size(decoded)
+                    self._check_size(decoded, part.offset, number)
                     yield from lines.feed(content, part.offset, number)
             except Fault as fault:
                 self._hash = before
@@ -229,7 +229,7 @@ class LogReader:
         if lines.begun and self.torn is None:
             lines.cut_off("the last frame does not end with a line end")
 
-    def _check_size(self, decoded: int) -> None:
+    def _check_size(self, decoded: int, offset: int, number: int) -> None:
         limits, encoded = self._limits, self._source.offset
         if decoded > limits.max_decoded:
             reason = f"it decodes to more than {limits.max_decoded} bytes (--max-decoded)"
@@ -237,7 +237,7 @@ class LogReader:
             reason = f"it decodes to more than {limits.max_ratio} times its size (--max-ratio)"
         else:
             return
-        raise LogRefused(reason, path=self.name)
+        raise LogRefused(reason, path=self.name, offset=offset, frame=number)
 
     def _tear(self, offset: int, number: int) -> None:
         self.torn = Torn(offset, self.size - offset, number, self._lines.number + 1)
@@ -312,7 +312,7 @@ class _Lines:
     def _add(self, piece: bytes) -> None:
         self._pieces.append(piece)
         self._size += len(piece)
-        if self._size > self._max_line:
+        if self._size - piece.endswith(b"\n") > self._max_line:
             raise self._too_long(self.number + 1, self.offset, self.frame)
 
     def _check(self, data: bytes, offset: int, frame: int | None) -> Iterator[Block]:

@@ -96,7 +96,8 @@ class Frame:
             try:
                 content = decoder.decompress(step)
             except zstandard.ZstdError as error:
-                raise Fault(f"a broken zstd frame: {error}") from None
+                reason = str(error).removeprefix("zstd decompressor error: ")
+                raise Fault(f"a broken zstd frame: {reason}") from None
             if content:
                 yield content
         if self.finished and not decoder.eof:
