@@ -30,10 +30,12 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "formats.dsh.zstd",
         "formats.dsh.frames",
         "formats.dsh.envelope",
+        "formats.dsh.fragments",
         "formats.dsh.references",
         "formats.dsh.cutting",
         "formats.dsh.chunkruns",
         "formats.dsh.rows",
+        "formats.dsh.fragments",
     ),
     ("schema",),
     (
@@ -45,12 +47,28 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.exporting",
         "engine.discovery",
         "engine.comparing",
+        "engine.branching",
+        "engine.recording",
+        "engine.scanning",
+        "engine.survey",
         "engine.importing",
         "engine.salvage",
         "engine.verify",
         "engine.repair",
         "engine.resuming",
         "engine.fork",
+        "engine.migration.shapes",
+        "engine.migration.messages",
+        "engine.migration.nested",
+        "engine.migration.payloads",
+        "engine.migration.references",
+        "engine.migration.chunks",
+        "engine.migration.brackets",
+        "engine.migration.relationships",
+        "engine.migration.v0_to_v1",
+        "engine.migration.source",
+        "engine.migration.v1_to_v2",
+        "engine.migration.pipeline",
         "engine.migrate",
         "engine.search",
     ),
@@ -62,7 +80,12 @@ PUBLIC = ("dshstore", "dshstore.errors", "dshstore.streams")
 OUTSIDE = ("dshstore.adapters", "dshstore.plugins", "dshstore.cli", "dshstore.__main__")
 
 #: Folders of the rows above: their `__init__` says what they are and imports nothing.
-FOLDERS = ("dshstore.formats", "dshstore.formats.dsh", "dshstore.engine")
+FOLDERS = (
+    "dshstore.formats",
+    "dshstore.formats.dsh",
+    "dshstore.engine",
+    "dshstore.engine.migration",
+)
 
 PLACES = {
     f"dshstore.{name}": (row, column)
