@@ -3,6 +3,7 @@
 from dshstore import streams
 from dshstore.engine.derive import derive
 from dshstore.engine.importing import ImportResult
+from dshstore.engine.salvage import QuarantinedPiece
 from dshstore.engine.surface import Folded, fold
 from dshstore.errors import (
     Conflict,
@@ -44,6 +45,7 @@ __all__ = [
     "LogRefused",
     "MigrationRefused",
     "NotAStore",
+    "QuarantinedPiece",
     "QueryFailed",
     "Session",
     "SessionExists",

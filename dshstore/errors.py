@@ -105,19 +105,17 @@ class LogRefused(StoreError):
         offset: int | None = None,
         frame: int | None = None,
     ) -> None:
-        self.reason, self.path, self.line, self.offset, self.frame = (
-            reason,
-            path,
-            line,
-            offset,
-            frame,
-        )
+        super().__init__(reason)
+        self.reason, self.path = reason, path
+        self.line, self.offset, self.frame = line, offset, frame
+
+    def __str__(self) -> str:
         places = [
             f"{name} {value}"
-            for name, value in (("line", line), ("frame", frame), ("byte", offset))
+            for name, value in (("line", self.line), ("frame", self.frame), ("byte", self.offset))
             if value is not None
         ]
-        super().__init__(": ".join(p for p in (path, ", ".join(places), reason) if p))
+        return ": ".join(p for p in (self.path, ", ".join(places), self.reason) if p)
 
 
 class UnsupportedFormat(LogRefused):

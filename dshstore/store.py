@@ -7,6 +7,8 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Any, BinaryIO, Literal, Self
 from weakref import WeakSet
@@ -16,7 +18,10 @@ import msgspec
 from dshstore import schema
 from dshstore.db import Database, Durability, Parameters, Row
 from dshstore.engine import append, discovery, importing, read, repair, resuming
+from dshstore.engine import salvage as salvaging
 from dshstore.engine.importing import ImportResult
+from dshstore.engine.salvage import QuarantinedPiece
+from dshstore.engine.scanning import Rewindable
 from dshstore.errors import LogRefused, StoreError
 from dshstore.formats.dsh import header as headers
 from dshstore.formats.dsh.frames import DEFAULT_LIMITS, Limits
@@ -109,25 +114,44 @@ class Store:
         self._database.close()
 
     def import_log(
-        self, path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS
+        self,
+        path: str | os.PathLike[str],
+        *,
+        salvage: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> ImportResult:
         """Import one log file: new, longer than before, or the same as before.
 
+        `salvage` takes the sound part of a broken log and sets the rest aside (see `quarantine`).
         Raises LogRefused with line, frame and byte for a log that cannot be taken, or that
         differs from the same session in the store; then nothing has changed.
         """
-        return self._import(os.fspath(path), limits, None)
+        return self._import(os.fspath(path), salvage, limits, None)
 
     def import_stream(
-        self, stream: BinaryIO, name: str = "-", *, limits: Limits = DEFAULT_LIMITS
+        self,
+        stream: BinaryIO,
+        name: str = "-",
+        *,
+        salvage: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> ImportResult:
-        """Import one log from an open binary stream; `name` stands in messages."""
-        return importing.import_log(self._database, stream, name, limits=limits)
+        """As `import_log`, from an open binary stream; `name` stands in messages.
+
+        To be salvaged, a stream that cannot be read twice is copied to a temporary file first.
+        """
+        if salvage and not stream.seekable():
+            with TemporaryFile() as copy:
+                copyfileobj(stream, copy)
+                copy.seek(0)
+                return self._import_from(copy, name, salvage, limits)
+        return self._import_from(stream, name, salvage, limits)
 
     def import_paths(
         self,
         paths: Iterable[str | os.PathLike[str]],
         *,
+        salvage: bool = False,
         all_generations: bool = False,
         limits: Limits = DEFAULT_LIMITS,
         progress: Progress | None = None,
@@ -135,21 +159,47 @@ class Store:
         """Import files, and all logs below folders, one result each; a bad log stops no other."""
         for path in paths:
             for found in discovery.find_logs(os.fspath(path), all_generations=all_generations):
-                if found.skipped:
-                    yield ImportResult(path=found.path, outcome="skipped", reason=found.skipped)
+                if found.skipped or found.refused:
+                    yield ImportResult(
+                        path=found.path,
+                        outcome="skipped" if found.skipped else "refused",
+                        reason=found.skipped or found.refused,
+                    )
                     continue
                 try:
-                    yield self._import(found.path, limits, progress)
+                    yield self._import(found.path, salvage, limits, progress)
                 except LogRefused as error:
                     yield importing.refused(found.path, error)
 
-    def _import(self, path: str, limits: Limits, progress: Progress | None) -> ImportResult:
+    def _import(
+        self, path: str, salvage: bool, limits: Limits, progress: Progress | None
+    ) -> ImportResult:
         try:
             with Path(path).open("rb") as stream:
+                if salvage and not stream.seekable():
+                    return self.import_stream(stream, path, salvage=True, limits=limits)
                 watched = _Watched(stream, progress) if progress else stream
-                return importing.import_log(self._database, watched, path, limits=limits)
+                return self._import_from(watched, path, salvage, limits)
         except OSError as error:
             raise LogRefused(error.strerror or str(error), path=path) from error
+
+    def _import_from(
+        self, stream: Rewindable, name: str, salvage: bool, limits: Limits
+    ) -> ImportResult:
+        take = salvaging.salvage_log if salvage else importing.import_log
+        return take(self._database, stream, name, limits=limits)
+
+    def quarantine(self, session_id: str | None = None) -> Iterator[QuarantinedPiece]:
+        """What was set aside of the logs of one session, or of all, in the order of the logs.
+
+        Raises SessionNotFound.
+        """
+        row = None if session_id is None else read.find_session(self._database, session_id)
+        return salvaging.quarantine(self._database, row)
+
+    def quarantined_bytes(self, piece: QuarantinedPiece) -> bytes:
+        """The bytes of something set aside, as they stood in the log (without a line end)."""
+        return salvaging.quarantined_bytes(self._database, piece.id)
 
     def export_log(
         self, session_id: str, path: str | os.PathLike[str], *, zstd: bool = False

@@ -1,15 +1,18 @@
 """A log beside what the store would give back of it: what is new in the log, or where it differs.
 
-The comparison is of bytes, so an equal part of a log is never parsed again. Line ends of CR LF
-count as LF, as they do when a log is imported.
+Bytes are compared first, so that an equal part of a log is never parsed again; line ends of CR LF
+count as LF, as they do when a log is imported. Where bytes differ the events may be the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from dshstore.errors import StoreError
-from dshstore.model import Block
+from dshstore.formats.dsh import rows
+from dshstore.jsontext import same
+from dshstore.model import Block, StoredEvent
 
 
 class LogDiffers(StoreError):
@@ -21,6 +24,11 @@ class LogDiffers(StoreError):
         self.offset = block.offset + (begins if block.frame is None else 0)
         self.frame = block.frame
         super().__init__(f"line {self.line} differs from what the store has")
+
+    def move(self, event: StoredEvent) -> None:
+        """It is this event that differs; the line stays if it may be one of the event's."""
+        if event.count == 1 or event.line > self.line:
+            self.line, self.offset, self.frame = event.line, event.offset, event.frame
 
 
 def new_blocks(stored: Iterator[bytes], blocks: Iterator[Block]) -> Iterator[Block]:
@@ -42,6 +50,17 @@ def new_blocks(stored: Iterator[bytes], blocks: Iterator[Block]) -> Iterator[Blo
             if have[:size] != data[at : at + size]:
                 raise LogDiffers(block, _first_difference(have, data, at))
             have, at = have[size:], at + size
+
+
+def first_other(
+    here: Iterator[dict[str, Any]], events: Iterable[StoredEvent], version: int
+) -> StoredEvent | None:
+    """The first of a log's events that is not what the store has `here`; None without any."""
+    for event in events:
+        for logical in rows.logical(event, version):
+            if not same(logical, next(here, None)):
+                return event
+    return None
 
 
 def _rest(block: Block, data: bytes, at: int, line_ends: bool) -> Block:

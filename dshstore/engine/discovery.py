@@ -1,7 +1,8 @@
 """Which files of a path are logs, in a stable order, and which generation of a session counts.
 
 A folder gives every `*.jsonl`, `*.jsonl.zst` and `*.jsonl.zstd` below it. Of files that are
-named as generations of one session in one folder the highest counts; the others are listed.
+named as generations of one session in one folder the highest counts; the others are listed, and
+so is what cannot be read: other things than files, links that lead out of the folder.
 """
 
 from __future__ import annotations
@@ -18,32 +19,40 @@ _SUFFIXES = (".jsonl", ".jsonl.zst", ".jsonl.zstd")
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A file to import, or to pass over for the reason in `skipped`."""
+    """A file to import, or one that is not opened: the reason is in `skipped` or `refused`."""
 
     path: str
-    size: int
     skipped: str | None = None
+    refused: str | None = None
 
 
 def find_logs(path: str, *, all_generations: bool = False) -> list[Candidate]:
     """The logs that `path` means: the file itself, or all below a folder, sorted by path.
 
-    Symbolic links that lead out of the folder are not followed, but listed.
+    In a folder, symbolic links that lead out of it are not followed, and nothing but files is
+    opened; both are listed, as are folders that cannot be read.
     """
     if not Path(path).is_dir():
-        return [Candidate(path, _size(path))]
+        return [Candidate(path)]
     root = Path(path).resolve()
     found: list[Candidate] = []
-    for folder, folders, names in os.walk(path):
+
+    def unreadable(error: OSError) -> None:
+        reason = f"the folder cannot be read: {error.strerror}"
+        found.append(Candidate(error.filename, refused=reason))
+
+    for folder, folders, names in os.walk(path, onerror=unreadable):
         folders.sort()
-        linked = [name for name in folders if Path(folder, name).is_symlink()]
         found += [
-            Candidate(str(Path(folder, name)), 0, "a symbolic link to a folder: name it to import it")
-            for name in linked
-            if not Path(folder, name).resolve().is_relative_to(root)
+            Candidate(
+                str(Path(folder, name)), skipped="a symbolic link to a folder: name it to import it"
+            )
+            for name in folders
+            if _leads_out(Path(folder, name), root)
         ]
         logs = sorted(name for name in names if name.endswith(_SUFFIXES))
-        highest = max((g for name in logs if (g := generation(name)) is not None), default=0)
+        files = [name for name in logs if _why_skipped(Path(folder, name), root) is None]
+        highest = max((g for name in files if (g := generation(name)) is not None), default=0)
         found += _candidates(folder, logs, root, None if all_generations else highest)
     return sorted(found, key=lambda candidate: candidate.path)
 
@@ -54,16 +63,22 @@ def _candidates(
     for name in logs:
         place = Path(folder, name)
         of_file = generation(name)
-        reason = None
-        if place.is_symlink() and not place.resolve().is_relative_to(root):
-            reason = "a symbolic link out of the folder: name it to import it"
-        elif highest is not None and of_file is not None and of_file < highest:
+        reason = _why_skipped(place, root)
+        if reason is None and highest is not None and of_file is not None and of_file < highest:
             reason = f"a lower generation: v{highest} in the same folder counts"
-        yield Candidate(str(place), _size(str(place)), reason)
+        yield Candidate(str(place), reason)
 
 
-def _size(path: str) -> int:
+def _why_skipped(place: Path, root: Path) -> str | None:
+    if _leads_out(place, root):
+        return "a symbolic link out of the folder: name it to import it"
+    if place.exists() and not place.is_file():
+        return "not a file: name it to read from it"
+    return None
+
+
+def _leads_out(place: Path, root: Path) -> bool:
     try:
-        return Path(path).stat().st_size
-    except OSError:
-        return 0
+        return place.is_symlink() and not place.resolve().is_relative_to(root)
+    except RuntimeError:  # links in a circle lead nowhere: opening one says so
+        return False
