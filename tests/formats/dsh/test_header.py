@@ -180,7 +180,7 @@ def test_odd_members_are_taken_with_a_note(version: int) -> None:
     assert header.text.encode() == text[:-1]
 
 
-@pytest.mark.parametrize("cwd", ["/", "/srv/a", "C:\\work", "d:/work", "\\\\server\\share"])
+@pytest.mark.parametrize("cwd", ["/", "/srv/a", "C:\\garden", "d:/garden", "\\\\server\\share"])
 def test_an_absolute_path_needs_no_note(cwd: str) -> None:
     assert read(line(cwd=cwd)).notes == ()
 
