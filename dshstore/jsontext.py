@@ -138,8 +138,8 @@ def readable(text: bytes | str) -> str | None:
     SQLite reads the first of two equal keys, old releases compare escaped keys as they are
     written, and a column cannot hold half a surrogate pair. In the text to store the last of
     equal keys stands, keys have no escape they can do without, U+FFFD stands for half a pair
-    (and for NUL in a key), numbers are spelled as they were, and `DEEP` stands for a value that
-    is nested too deep. Raises `JsonError` when the text is not JSON.
+    (and for NUL in a key), numbers stay as they were, and `DEEP` stands for a value nested too
+    deep. A few texts that would do come back without spaces. Raises `JsonError` for no JSON.
     """
     try:
         data = text if isinstance(text, bytes) else text.encode()
