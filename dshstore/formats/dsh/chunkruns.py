@@ -136,7 +136,9 @@ def _read_packed(row: PackedRow) -> _PackedTexts | _PackedCalls:
         for key, member in value.items():
             value[key] = list(map(_integer, member)) if key == "dt" else _integer(member)
     try:
-        return msgspec.convert(value, _PackedCalls if calls else _PackedTexts)
+        if calls:
+            return msgspec.convert(value, _PackedCalls)
+        return msgspec.convert(value, _PackedTexts)
     except msgspec.ValidationError as error:
         raise RowRefused(f"malformed {row.type} row: {error}") from None
 
@@ -210,11 +212,11 @@ class Run:
         self.count += count
         self.last_time = last_time
         match chunk:
-            case {"type": "usage"}:
-                usage = chunk.get("usage")
+            case {"type": "usage", **rest}:
+                usage = rest.get("usage")
                 self._usage = dump(usage) if isinstance(usage, dict) else None
-            case {"type": "finish"}:
-                reason = chunk.get("reason")
+            case {"type": "finish", **rest}:
+                reason = rest.get("reason")
                 kind = reason.get("kind") if isinstance(reason, dict) else None
                 self._finish = kind if isinstance(kind, str) else None
                 self._ended = True

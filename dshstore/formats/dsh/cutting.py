@@ -49,8 +49,8 @@ def cut_stream(payload: bytes) -> tuple[bytes, StreamPart] | None:
     stream = payload[at:end]
     if len(stream) < _SHORT or not stream.startswith(b"["):
         return None
-    if stream.count(b"[") + stream.count(b"{") > MAX_DEPTH:
-        parse(payload)
+    if stream.count(b"[") + stream.count(b"{") >= MAX_DEPTH:
+        parse(payload)  # whether it is too deep
     figures = summarize(stream)
     part = StreamPart(
         at,
