@@ -1,7 +1,7 @@
-"""Rows for people: drawn on a terminal, in plain columns elsewhere.
+"""Rows for people: drawn on a terminal where they fit, else in plain columns.
 
-A table is written in parts, so that one of any length takes little memory; the first part decides
-the widths of plain columns.
+A table is written in parts, so that one of any length takes little memory. The first part decides
+how wide plain columns are, and what is wider stands over. Only long cells on a terminal are cut.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from dshstore.cli.output import console, display_width, is_terminal, shorten, vi
 #: Rows that a part has.
 _PART = 1000
 
-#: The most that a cell is padded to in a plain table, and the most that a terminal shows of one.
-_PADDED, _SHOWN = 60, 600
+#: The most that a cell of a plain table is padded to.
+_PADDED = 60
 
-Rows = Iterable[Sequence[Any]]
+#: On a terminal: the most that is shown of a cell; the width up to which a column keeps to one
+#: line a row, so that an id can be copied; the least that is left of a wider one; between two.
+_SHOWN, _ONE_LINE, _LEAST, _GAP = 240, 40, 16, 3
 
 
 def cell_text(value: Any) -> str:
@@ -28,59 +30,83 @@ def cell_text(value: Any) -> str:
     return f"x'{value.hex()}'" if isinstance(value, bytes) else str(value)
 
 
-def write_table(columns: Sequence[str], rows: Rows) -> None:
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write rows below the names of their columns; nothing when there are no columns."""
     if not columns:
         return
     names = [visible(name) for name in columns]
-    remaining = iter(rows)
-    if is_terminal():
-        while part := list(islice(remaining, _PART)):
-            _draw(names, part)
+    parts = _parts(rows)
+    first = next(parts)
+    widths = [
+        max(display_width(names[i]), *(display_width(_shown(row[i])) for row in first), 0)
+        for i in range(len(names))
+    ]
+    numeric = [_is_numeric(row[i] for row in first) for i in range(len(names))]
+    if is_terminal() and _least_width(widths) <= console().width:
+        _draw(names, widths, numeric, first)
+        for part in parts:
+            _draw(names, widths, numeric, part)
         return
-    for line in _plain_lines(names, remaining):
-        write(line.rstrip().encode("utf-8", "backslashreplace") + b"\n")
+    widths = [
+        max(display_width(name), min(width, _PADDED))
+        for name, width in zip(names, widths, strict=True)
+    ]
+    _write_line(names, widths, numeric)
+    _write_line(["-" * width for width in widths], widths, numeric)
+    for part in (first, *parts):
+        for row in part:
+            _write_line(map(_shown, row), widths, numeric)
 
 
-def _draw(names: list[str], rows: list[Sequence[Any]]) -> None:
+def _parts(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
+    """The rows in parts; a first one, even when it is empty."""
+    remaining = iter(rows)
+    yield list(islice(remaining, _PART))
+    while part := list(islice(remaining, _PART)):
+        yield part
+
+
+def _is_numeric(values: Iterable[Any]) -> bool:
+    found = [value for value in values if value is not None]
+    return bool(found) and all(isinstance(value, int | float) for value in found)
+
+
+def _shown(value: Any) -> str:
+    text = cell_text(value)
+    return shorten(text, _SHOWN) if is_terminal() else visible(text)
+
+
+def _least_width(widths: Sequence[int]) -> int:
+    least = (width if width <= _ONE_LINE else _LEAST for width in widths)
+    return sum(least) + _GAP * (len(widths) - 1)
+
+
+def _draw(
+    names: Sequence[str],
+    widths: Sequence[int],
+    numeric: Sequence[bool],
+    rows: Iterable[Sequence[Any]],
+) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name, numeric in zip(names, _numeric(len(names), rows), strict=True):
-        table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+    for name, width, to_the_right in zip(names, widths, numeric, strict=True):
+        table.add_column(
+            Text(name),
+            justify="right" if to_the_right else "left",
+            overflow="fold",
+            no_wrap=width <= _ONE_LINE,
+        )
     for row in rows:
-        table.add_row(*(Text(shorten(cell_text(value), _SHOWN)) for value in row))
+        table.add_row(*(Text(_shown(value)) for value in row))
     console().print(table)
 
 
-def _plain_lines(names: list[str], remaining: Iterator[Sequence[Any]]) -> Iterator[str]:
-    part = list(islice(remaining, _PART))
-    numeric = _numeric(len(names), part)
-    widths = [display_width(name) for name in names]
-    for row in part:
-        for i, value in enumerate(row):
-            widths[i] = max(widths[i], min(_PADDED, display_width(visible(cell_text(value)))))
-
-    def line(cells: Iterable[str]) -> str:
-        padded = []
-        for cell, width, to_the_right in zip(cells, widths, numeric, strict=True):
-            fill = " " * (width - display_width(cell))
-            padded.append(fill + cell if to_the_right else cell + fill)
-        return "  ".join(padded)
-
-    yield line(names)
-    yield line("-" * width for width in widths)
-    while part:
-        yield from (line(visible(cell_text(value)) for value in row) for row in part)
-        part = list(islice(remaining, _PART))
-
-
-def _numeric(count: int, rows: list[Sequence[Any]]) -> list[bool]:
-    """Of each column, whether it holds numbers alone."""
-    return [
-        any(row[i] is not None for row in rows)
-        and all(isinstance(row[i], int | float | None) for row in rows)
-        for i in range(count)
-    ]
+def _write_line(cells: Iterable[str], widths: Sequence[int], numeric: Sequence[bool]) -> None:
+    padded = []
+    for cell, width, to_the_right in zip(cells, widths, numeric, strict=True):
+        fill = " " * (width - display_width(cell))
+        padded.append(fill + cell if to_the_right else cell + fill)
+    write("  ".join(padded).rstrip().encode("utf-8", "backslashreplace") + b"\n")

@@ -38,6 +38,8 @@ def command(
     As JSON they are whole: runs and cited ranges are expanded, streams are in place. A line of a
     run holds several events, and is written whole.
     """
+    if last is not None and last < first:
+        raise click.UsageError(f"--to {last} is before --from {first}")
     with dshstore.open(store, mode="read") as opened:
         found = opened.session(session)
         end = found.next_seq - 1 if last is None else last
