@@ -15,7 +15,7 @@ from dshstore.db import Database
 from dshstore.engine import append, read
 from dshstore.formats.dsh import rows
 from dshstore.jsontext import dump_bytes
-from dshstore.model import Block, Event
+from dshstore.model import Block, Event, StoredEvent
 
 #: Why a turn has no end: its harness was killed, or a fork was cut inside it.
 Cause = Literal["interrupted", "forked"]
@@ -34,7 +34,7 @@ TRACKED_TYPES = frozenset(
 )
 
 #: The format version from which a tool result is a message of its own, and forks close turns.
-_FIRST_CLASS_RESULTS = 4
+FIRST_CLASS_RESULTS = 4
 
 
 class _Outcome(NamedTuple):
@@ -59,7 +59,7 @@ _UNKNOWN = _Outcome(
         "point. Look at what is there now before you call the tool again.",
     },
 )
-_NOT_STARTED = _Outcome(
+NOT_STARTED = _Outcome(
     "ToolNotStartedError",
     "TOOL_NOT_STARTED",
     {
@@ -94,22 +94,27 @@ def closers(
 
 
 def find_closers(database: Database, session: read.SessionRow) -> list[dict[str, Any]]:
-    """The events that would close the turn which a stored session leaves open, if it does.
+    """The events that would close the turn which a stored session leaves open, if it does."""
+    return follow_open_turn(database, session).closers(session.format_version)
 
-    Only the rows from the last `turn/start` on are read.
+
+def follow_open_turn(database: Database, session: read.SessionRow) -> TurnTracker:
+    """What is open where a stored session ends.
+
+    Only the rows from the last `turn/start` on are read, none when that turn was ended.
     """
+    tracker = TurnTracker()
     begun = read.last_of_type(database, session, "turn/start")
     ended = read.last_of_type(database, session, "turn/end")
     if begun is None or (ended is not None and ended > begun):
-        return []
-    tracker = TurnTracker()
+        return tracker
     for stored in read.stored_events(database, session, begun):
         if stored.type in TRACKED_TYPES:
             for event in rows.logical(stored, session.format_version):
                 tracker.push(event)
         else:
             tracker.reach(stored.seq + stored.count - 1, read.end_time(stored))
-    return tracker.closers(session.format_version)
+    return tracker
 
 
 def append_closers(database: Database, session: read.SessionRow) -> list[dict[str, Any]]:
@@ -119,18 +124,19 @@ def append_closers(database: Database, session: read.SessionRow) -> list[dict[st
     """
     closing = find_closers(database, session)
     if closing:
-        append_lines(database, session, closing)
+        stored = store_lines(closing, session.format_version)
+        append.append_events(database, session.key, session.session_id, stored)
     return closing
 
 
-def append_lines(
-    database: Database, session: read.SessionRow, events: Sequence[Mapping[str, Any]]
-) -> None:
-    """Append events whose keys stand in another order than a log's usual one, and keep it."""
+def store_lines(events: Sequence[Mapping[str, Any]], format_version: int) -> list[StoredEvent]:
+    """Events, one at least, as they are stored with their keys in the very order they have here.
+
+    The closers are such: they stand in another order than a log usually has.
+    """
     lines = b"".join(dump_bytes(event) + b"\n" for event in events)
-    decoder = rows.RowDecoder(session.format_version, next_seq=events[0]["seq"])
-    stored = decoder.decode([Block(lines, 0, 0)])
-    append.append_events(database, session.key, session.session_id, stored)
+    decoder = rows.RowDecoder(format_version, next_seq=events[0]["seq"])
+    return list(decoder.decode([Block(lines, 0, 0)]))
 
 
 class TurnTracker:
@@ -185,14 +191,14 @@ class TurnTracker:
 
         Raises `ValueError` for the cause `forked` before format v4, which knows no such turn.
         """
-        if cause == "forked" and format_version < _FIRST_CLASS_RESULTS:
+        if cause == "forked" and format_version < FIRST_CLASS_RESULTS:
             raise ValueError(f"a log of format v{format_version} cannot be forked inside a turn")
         if self.turn is None:
             return []
         closing: list[dict[str, Any]] = []
         for call_id, call in self._calls.items():
             seq = self._next_seq + len(closing)
-            outcome = _NOT_STARTED if call.seq is None else _UNKNOWN
+            outcome = NOT_STARTED if call.seq is None else _UNKNOWN
             identity, text = f"{cause}-tool-result-{call_id}-{seq}", outcome.texts[cause]
             event = self._event(len(closing), "tool/result", step=call.step)
             event["data"]["message"] = _result(format_version, identity, call_id, text)
@@ -220,7 +226,7 @@ def _result(format_version: int, identity: str, call_id: str, text: str) -> dict
     """The message of a synthetic result, its keys in the order in which the harness has them."""
     source = {"kind": "tool", "callId": call_id}
     content = [{"type": "text", "text": text}]
-    if format_version >= _FIRST_CLASS_RESULTS:
+    if format_version >= FIRST_CLASS_RESULTS:
         return {
             "id": identity,
             "role": "tool",

@@ -128,6 +128,16 @@ class Surface:
         """The seqs on the surface, in order."""
         return tuple(self._walk(self._live[_RING].after, self._live[_RING].before))
 
+    def span(self, start: int, end: int) -> tuple[int, ...]:
+        """The seqs on the surface from `start` to `end`, both included, in order.
+
+        None of them if one of the two is not there, or `end` stands before `start`.
+        """
+        first, last = self._live.get(start), self._live.get(end)
+        if first is None or last is None or not 0 <= first.pos <= last.pos:
+            return ()
+        return tuple(self._walk(start, end))
+
     def check(self, event: Event) -> None:
         """Raise `EventRefused` if `push` would refuse the event."""
         self._judge(event)

@@ -69,6 +69,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.migration.source",
         "engine.migration.v1_to_v2",
         "engine.migration.pipeline",
+        "engine.migration.settlements",
         "engine.migrate",
         "engine.search",
     ),
