@@ -24,6 +24,7 @@ COMMANDS = (
     "sql",
     "info",
     "repair",
+    "quarantine",
 )
 
 

@@ -37,7 +37,7 @@ class Piece(NamedTuple):
     """Some bytes of a log.
 
     `offset` is the first one's in a plain log, the frame's in a zstd one; `line` is None for the
-    undecoded bytes of a bad frame. A record claims the seqs `seq` to `seq + events - 1`. `fault`
+    undecoded bytes of a bad or torn frame. A record claims the seqs `seq` to `seq + events - 1`. `fault`
     says what is wrong with a piece by itself, None for a sound record. The log ends in a `torn`
     piece; what follows a `header` is another log.
     """
@@ -73,7 +73,7 @@ class Scan:
         self.reader = LogReader(source, name=name, limits=limits, on_bad_frame=self._bad.append)
         self.mark = Mark(self.reader)
         self._blocks = iter(self.reader)
-        self._first = next(self._blocks)
+        self._first = next(self._blocks, None)
         self.header: Header | None = None
         self.refusal: LogRefused | None = None
         try:
@@ -86,7 +86,8 @@ class Scan:
 
     def __iter__(self) -> Iterator[Piece]:
         yield from self._reported()
-        yield from self._pieces(self._first)
+        if self._first is not None:
+            yield from self._pieces(self._first)
         for block in self._blocks:
             yield from self._reported()
             yield from self._pieces(block)
@@ -97,7 +98,7 @@ class Scan:
 
     def _read_header(self) -> Header:
         first = self._first
-        if first.line > 1:
+        if first is None or first.line > 1:
             bad = self._bad[0]
             raise LogRefused(bad.reason, line=bad.line, offset=bad.offset, frame=bad.frame)
         line, _, rest = first.data.partition(b"\n")
@@ -131,18 +132,18 @@ class Scan:
                 yield from self._parts(line, bad.line, bad.frame, bad.offset, bad.reason)
 
     def _torn(self) -> Iterator[Piece]:
-        torn = self.reader.torn
+        torn, unfinished = self.reader.torn, self.reader.unfinished
         if torn is None:
             return
-        self._stream.seek(torn.offset)
-        raw = self._stream.read(torn.size)
-        if torn.frame is None:
-            reason = "no line end: the write was cut"
-            for piece in self._parts(raw, torn.line, None, torn.offset, reason):
+        reason = "no line end: the write was cut"
+        if unfinished:
+            for piece in self._parts(unfinished, torn.line, torn.frame, torn.offset, reason):
                 yield piece._replace(fault=piece.fault or reason, torn=True)
-        else:
+        if torn.frame is not None:
+            self._stream.seek(torn.offset)
+            raw = self._stream.read(torn.size)
             reason = "a torn frame, of which the whole lines were taken"
-            yield Piece("debris", raw, torn.line, torn.frame, torn.offset, fault=reason, torn=True)
+            yield Piece("debris", raw, None, torn.frame, torn.offset, fault=reason, torn=True)
 
     def _line(self, line: bytes, number: int, frame: int | None, offset: int) -> Iterator[Piece]:
         line = line.removesuffix(b"\r")

@@ -258,7 +258,7 @@ class Survey:
         none: tuple[array[int], Counter[int]] = array("q"), Counter()
         if self._doubled is None or self._doubled != self.events:
             return none
-        member = {_State.TAKEN, _State.DOUBLED, _State.LOOSE}
+        member = {_State.TAKEN, _State.REPEAT, _State.DOUBLED, _State.LOOSE}
         ordinals = [
             ordinal
             for ordinal, state in enumerate(self._states)

@@ -22,6 +22,10 @@ from dshstore.cli.parameters import (
 from dshstore.cli.progress import ImportProgress
 
 _STDIN = "-"
+
+#: In the order in which the last line counts them.
+_OUTCOMES = ("imported", "extended", "unchanged", "skipped", "salvaged", "refused")
+
 _DEFAULT = Limits()
 
 
@@ -34,6 +38,11 @@ _DEFAULT = Limits()
 )
 @store_argument
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option(
+    "--salvage",
+    is_flag=True,
+    help="Of a broken log, import the sound part and set the rest aside (see `quarantine`).",
+)
 @click.option(
     "--all-generations",
     is_flag=True,
@@ -68,6 +77,7 @@ _DEFAULT = Limits()
 def command(
     store: str,
     paths: tuple[str, ...],
+    salvage: bool,
     all_generations: bool,
     max_line: int,
     max_decoded: int,
@@ -86,7 +96,7 @@ def command(
     with dshstore.open(store) as opened:
         for path in paths:
             before = outcomes.total()
-            for result in _results(opened, path, all_generations, limits, progress):
+            for result in _results(opened, path, salvage, all_generations, limits, progress):
                 outcomes[result.outcome] += 1
                 if progress:
                     progress.clear()
@@ -95,28 +105,34 @@ def command(
             if outcomes.total() == before:
                 say(f"{visible(path)}: no logs (*.jsonl, *.jsonl.zst, *.jsonl.zstd) in this folder")
     if not as_json and outcomes.total() > 1:
-        say(", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()))
+        counted = (f"{outcomes[name]} {name}" for name in _OUTCOMES if outcomes[name])
+        say(f"{outcomes.total()} logs: {', '.join(counted)}")
     return 1 if outcomes["refused"] else 0
 
 
 def _results(
     store: Store,
     path: str,
+    salvage: bool,
     all_generations: bool,
     limits: Limits,
     progress: ImportProgress | None,
 ) -> Iterator[ImportResult]:
     if path == _STDIN:
-        yield _import_stdin(store, limits)
+        yield _import_stdin(store, salvage, limits)
     else:
         yield from store.import_paths(
-            [path], all_generations=all_generations, limits=limits, progress=progress
+            [path],
+            salvage=salvage,
+            all_generations=all_generations,
+            limits=limits,
+            progress=progress,
         )
 
 
-def _import_stdin(store: Store, limits: Limits) -> ImportResult:
+def _import_stdin(store: Store, salvage: bool, limits: Limits) -> ImportResult:
     try:
-        return store.import_stream(sys.stdin.buffer, _STDIN, limits=limits)
+        return store.import_stream(sys.stdin.buffer, _STDIN, salvage=salvage, limits=limits)
     except LogRefused as error:
         return ImportResult(
             path=_STDIN,
@@ -140,8 +156,11 @@ def _tell(result: ImportResult) -> None:
     if result.outcome == "skipped":
         write_text(f"skipped    {path}: {result.reason}")
         return
-    grown = f", {result.added} of them new" if result.outcome == "extended" else ""
-    session = f"{visible(result.session_id or '')} v{result.format_version}"
-    write_text(f"{result.outcome:<9}  {path}: {session}, {result.events} events{grown}")
+    if result.session_id is None:
+        write_text(f"{result.outcome:<9}  {path}: no session")
+    else:
+        grown = f", {result.added} of them new" if result.outcome == "extended" else ""
+        session = f"{visible(result.session_id)} v{result.format_version}"
+        write_text(f"{result.outcome:<9}  {path}: {session}, {result.events} events{grown}")
     for note in result.notes:
         say(f"note: {path}: {visible(note)}")

@@ -106,7 +106,8 @@ class LogReader:
     Once read: `size` and `sha256` (hex) of the source bytes; `kept`, the part after which the
     log can be continued, that is up to its last line end or, in a zstd log, the last complete
     frame that ends a line, and before any damage; `lines`, the number of the last line that was
-    given out; `encoding`, plain or zstd; `torn`; `notes`, sentences on what is odd.
+    given out; `encoding`, plain or zstd; `torn`; `unfinished`, what there is of the line in which
+    the log ends; `notes`, sentences on what is odd.
     """
 
     def __init__(
@@ -161,10 +162,16 @@ class LogReader:
     def lines(self) -> int:
         return self._lines.number
 
+    @property
+    def unfinished(self) -> bytes:
+        return self._lines.unfinished
+
     def __iter__(self) -> Iterator[Block]:
         head = self._source.peek(len(MAGIC))
         named_zstd = self.name.lower().endswith((".zst", ".zstd"))
         if head == MAGIC or is_skippable(head) or (named_zstd and MAGIC.startswith(head)):
+            self.encoding = "zstd"
+        elif named_zstd and self._report is not None:
             self.encoding = "zstd"
         elif named_zstd:
             reason = "the name says zstd, but the file does not begin with a zstd frame"
@@ -283,6 +290,10 @@ class _Lines:
     @property
     def begun(self) -> bool:
         return bool(self._pieces)
+
+    @property
+    def unfinished(self) -> bytes:
+        return b"".join(self._pieces)
 
     def feed(self, data: bytes, offset: int, frame: int | None) -> Iterator[Block]:
         """The lines that `data` ends, and those that it holds; keeps the last if unfinished."""
