@@ -1,6 +1,9 @@
 -- After a session entered: its own open segment; for a fork the parent's segments and the nodes live at the boundary, and no event is copied.
 CREATE TRIGGER sessions_inserted AFTER INSERT ON sessions
 BEGIN
+  -- before the insert a number that is still to come looks like -1, so that one is never given; nor is one that leaves no next
+  SELECT RAISE(ABORT, 'session-number-invalid') WHERE NEW.id NOT BETWEEN 1 AND 9007199254740991;
+
   INSERT INTO segments (session, first_seq, last_seq, owner)
   VALUES (NEW.id, coalesce(NEW.forked_at + 1, 0), 9007199254740991, NEW.id);
 
@@ -17,6 +20,7 @@ BEGIN
 
   UPDATE sessions
      SET next_seq = coalesce(NEW.forked_at + 1, 0),
-         inherited_count = coalesce(NEW.forked_at + 1, CAST(header ->> '$.seedLength' AS INTEGER))
-   WHERE id = NEW.id AND (NEW.forked_at IS NOT NULL OR json_type(header, '$.seedLength') IN ('integer', 'real'));
+         inherited_count = coalesce(NEW.forked_at + 1, CAST(NEW.header ->> '$.seedLength' AS INTEGER))
+   WHERE id = NEW.id
+     AND (NEW.forked_at IS NOT NULL OR (NEW.format_version < 2 AND NEW.header ->> '$.seedLength' IS NOT NULL));
 END;

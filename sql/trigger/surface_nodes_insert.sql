@@ -6,7 +6,9 @@ WHEN NEW.shadowed_by IS NOT NULL
        SELECT 1 FROM sessions AS s
         WHERE s.id = NEW.session
           AND ((s.next_seq = NEW.seq AND NEW.owner = NEW.session AND EXISTS (
-                  SELECT 1 FROM events WHERE session = NEW.session AND seq = NEW.seq AND surface_op IS NOT NULL))
+                  SELECT 1 FROM events AS e
+                   WHERE e.session = NEW.session AND e.seq = NEW.seq AND e.surface_formats >> s.format_version & 1
+                     AND (e.surface_op = '"append"') = (NEW.pos = NEW.seq)))
             OR (s.next_seq = 0 AND EXISTS (
                   SELECT 1 FROM segments AS g
                     JOIN surface_nodes AS n ON n.session = g.owner AND n.seq = NEW.seq

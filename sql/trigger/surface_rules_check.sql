@@ -8,13 +8,20 @@ BEGIN
     WHEN NOT NEW.eligible THEN CASE
       WHEN NEW.ignorable = 1 AND NOT EXISTS (
              SELECT 1 FROM event_types WHERE type = NEW.type AND NEW.version BETWEEN since AND until)
-        THEN NULL
+        THEN CASE -- whatever it carries is its own, but it is JSON
+          WHEN NEW.surface_op IS NOT NULL AND (json_valid(NEW.surface_op) IS NOT 1 OR instr(NEW.surface_op, char(0)) > 0)
+            THEN RAISE(ABORT, 'op-invalid')
+          WHEN NEW.source_event_seqs IS NOT NULL
+           AND (json_valid(NEW.source_event_seqs) IS NOT 1 OR instr(NEW.source_event_seqs, char(0)) > 0)
+            THEN RAISE(ABORT, 'sources-not-array')
+          END
       WHEN NEW.surface_op IS NOT NULL        THEN RAISE(ABORT, 'op-on-log-only')
       WHEN NEW.source_event_seqs IS NOT NULL THEN RAISE(ABORT, 'sources-on-log-only')
       END
     WHEN NEW.surface_op IS NULL                  THEN RAISE(ABORT, 'op-missing')
     WHEN NEW.surface_op = '"append"'             THEN NULL
-    WHEN json_valid(NEW.surface_op) IS NOT 1     THEN RAISE(ABORT, 'op-invalid')
+    WHEN json_valid(NEW.surface_op) IS NOT 1 OR instr(NEW.surface_op, char(0)) > 0
+                                                 THEN RAISE(ABORT, 'op-invalid')
     WHEN json_type(NEW.surface_op) <> 'object'   THEN RAISE(ABORT, 'op-invalid')
     WHEN NEW.surface_op ->> '$.op' IS NOT 'replace'
       OR (SELECT count(*) FROM json_each(NEW.surface_op)) <> 3
@@ -42,7 +49,8 @@ BEGIN
 
   -- the cited events
   SELECT CASE
-    WHEN json_valid(NEW.source_event_seqs) IS NOT 1     THEN RAISE(ABORT, 'sources-not-array')
+    WHEN json_valid(NEW.source_event_seqs) IS NOT 1 OR instr(NEW.source_event_seqs, char(0)) > 0
+                                                        THEN RAISE(ABORT, 'sources-not-array')
     WHEN json_type(NEW.source_event_seqs) <> 'array'    THEN RAISE(ABORT, 'sources-not-array')
     WHEN json_array_length(NEW.source_event_seqs) = 0 AND (NEW.type <> 'assistant/message' OR NEW.version >= 3)
                                                         THEN RAISE(ABORT, 'sources-empty')
@@ -70,14 +78,19 @@ BEGIN
       THEN RAISE(ABORT, 'result-rewrite-span')
     WHEN NEW.type = 'tool/result' AND target.type <> 'tool/result'
       THEN RAISE(ABORT, 'result-rewrite-target')
-    WHEN NEW.type = 'tool/result' AND EXISTS (
-           WITH content (path) AS (SELECT iif(NEW.version >= 4, '$.message.content', '$.message.content[0].content')),
-                new (fullkey, type, atom) AS (
-                  SELECT fullkey, replace(type, 'real', 'integer'), atom
-                    FROM json_tree((SELECT json_replace(NEW.data, path, NULL) FROM content))),
-                old (fullkey, type, atom) AS (
-                  SELECT fullkey, replace(type, 'real', 'integer'), atom
-                    FROM json_tree((SELECT json_replace(target.data, path, NULL) FROM content)))
+    WHEN NEW.type = 'tool/result' AND json_valid(NEW.data) IS NOT 1
+      THEN RAISE(ABORT, 'data-not-json')
+    WHEN NEW.type = 'tool/result' AND EXISTS ( -- all but the content is the same value, numbers compared as doubles
+           WITH results (age, data) AS (VALUES ('new', NEW.data), ('old', target.data)),
+                fields (age, fullkey, type, atom) AS (
+                  SELECT age, fullkey, replace(tree.type, 'real', 'integer'),
+                         iif(tree.type IN ('integer', 'real'), CAST(atom AS REAL), atom)
+                    FROM results, json_tree(json_replace(data, CASE
+                           WHEN NEW.version >= 4 THEN '$.message.content'
+                           WHEN NEW.version = 0 AND json_type(data, '$.message') IS NULL THEN '$.content'
+                           ELSE '$.message.content[0].content' END, NULL)) AS tree),
+                new AS (SELECT fullkey, type, atom FROM fields WHERE age = 'new'),
+                old AS (SELECT fullkey, type, atom FROM fields WHERE age = 'old')
            SELECT 1 FROM (SELECT * FROM new EXCEPT SELECT * FROM old)
            UNION ALL
            SELECT 1 FROM (SELECT * FROM old EXCEPT SELECT * FROM new))
