@@ -28,8 +28,12 @@ _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+class PipeClosed(Exception):
+    """Who read stdout had enough. (Of a BrokenPipeError click makes a status of its own.)"""
+
+
 def write(data: bytes) -> None:
-    """Write bytes to stdout. Raises WriteFailed, or BrokenPipeError when nobody reads on."""
+    """Write bytes to stdout. Raises WriteFailed, or PipeClosed when nobody reads on."""
     with _failures():
         sys.stdout.buffer.write(data)
 
@@ -44,8 +48,8 @@ def flush() -> None:
 def _failures() -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:
-        raise
+    except BrokenPipeError as error:
+        raise PipeClosed from error
     except OSError as error:
         raise WriteFailed(f"standard output: {error.strerror}") from error
 
@@ -66,7 +70,7 @@ def write_text(text: str, style: str = "") -> None:
 
 def say(text: str) -> None:
     """Tell the person at the terminal: a line on stderr, below what was written before."""
-    with suppress(OSError, WriteFailed):
+    with suppress(PipeClosed, WriteFailed):
         flush()
     click.echo(f"dshstore: {text}", err=True)
 

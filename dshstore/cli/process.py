@@ -17,7 +17,7 @@ from contextlib import suppress
 import click
 
 from dshstore.cli.group import root
-from dshstore.cli.output import display_width, flush, say, visible
+from dshstore.cli.output import PipeClosed, display_width, flush, say, visible
 from dshstore.errors import Conflict, EventNotFound, LogRefused, QueryFailed, StoreError
 
 #: Set it, to anything, to see where an error came from.
@@ -72,7 +72,7 @@ def status_of(error: BaseException) -> int:
             return error.exit_code
         case click.Abort() | KeyboardInterrupt():
             return INTERRUPTED
-        case BrokenPipeError():
+        case PipeClosed():
             return PIPE_CLOSED
         case _:
             return STORE_SAID_NO
@@ -86,8 +86,8 @@ def _tell(error: BaseException) -> None:
             error.show()
         case click.Abort() | KeyboardInterrupt():
             say("interrupted")
-        case BrokenPipeError():
-            pass  # who closed the pipe had enough
+        case PipeClosed():
+            pass
         case QueryFailed():
             say("\n".join([visible(error.reason), *_place(error)]))
         case StoreError() | OSError():

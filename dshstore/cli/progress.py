@@ -16,7 +16,8 @@ _PATIENCE = 0.5
 class ImportProgress:
     """Call it with the bytes that were read of the present log; `clear` it after each log."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = _PATIENCE) -> None:
+        self._patience = patience
         self._logs = 0
         self._since = time.monotonic()
         self._shown: tuple[Progress, TaskID] | None = None
@@ -27,7 +28,7 @@ class ImportProgress:
         return sys.stderr.isatty()
 
     def __call__(self, read: int) -> None:
-        if self._shown is None and time.monotonic() - self._since > _PATIENCE:
+        if self._shown is None and time.monotonic() - self._since >= self._patience:
             self._shown = self._show()
         if self._shown is not None:
             progress, task = self._shown

@@ -7,7 +7,7 @@ how wide plain columns are, and what is wider stands over. Only long cells on a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from dshstore.cli.output import console, display_width, is_terminal, shorten, visible, write
@@ -53,7 +53,7 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     ]
     _write_line(names, widths, numeric)
     _write_line(["-" * width for width in widths], widths, numeric)
-    for part in (first, *parts):
+    for part in chain([first], parts):
         for row in part:
             _write_line(map(_shown, row), widths, numeric)
 

@@ -1,0 +1,121 @@
+"""`dshstore sql`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import cli, program
+
+VALUES = "SELECT 1 AS a, NULL AS b, 'x,\"y\"' AS c, x'00ff' AS d, 0.5 AS e"
+
+
+def test_a_row_is_an_object(garden: Path) -> None:
+    done = cli("sql", garden, VALUES, "--json")
+    assert (done.status, done.err) == (0, "")
+    blob = {"$base64": True, "encoded": "AP8="}
+    assert done.objects == [{"a": 1, "b": None, "c": 'x,"y"', "d": blob, "e": 0.5}]
+
+
+def test_columns_of_one_name_are_told_apart(garden: Path) -> None:
+    done = cli("sql", garden, "SELECT 1 AS a, 2 AS a, 3 AS a_2", "--json")
+    assert done.objects == [{"a": 1, "a_2": 2, "a_2_2": 3}]
+
+
+@pytest.mark.parametrize(("form", "delimiter"), [("--csv", ","), ("--tsv", "\t")])
+def test_values_are_separated_below_their_names(garden: Path, form: str, delimiter: str) -> None:
+    done = cli("sql", garden, VALUES, form)
+    rows = list(csv.reader(io.StringIO(done.text), delimiter=delimiter))
+    assert rows == [["a", "b", "c", "d", "e"], ["1", "", 'x,"y"', "x'00ff'", "0.5"]]
+    assert b"\r" not in done.out
+
+
+@pytest.mark.parametrize("form", [[], ["--table"]])
+def test_people_see_a_table(garden: Path, form: list[str]) -> None:
+    done = cli("sql", garden, VALUES, *form)
+    assert [line.split() for line in done.text.split("\n")[:-1]] == [
+        ["a", "b", "c", "d", "e"],
+        ["-", "-", "-----", "-------", "---"],
+        ["1", 'x,"y"', "x'00ff'", "0.5"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "written"), [("--json", ""), ("--csv", "a\n"), ("--table", "a\n-\n")]
+)
+def test_no_rows_are_no_error(garden: Path, form: str, written: str) -> None:
+    assert cli("sql", garden, "SELECT 1 AS a WHERE 0", form) == (0, written.encode(), "")
+
+
+def test_parameters_are_text_by_their_names(garden: Path) -> None:
+    question = "SELECT count(*) AS n FROM surface WHERE session_id = :id AND seq < :end"
+    done = cli("sql", garden, question, "-p", "id", "bean-bed", "-p", "end", "45", "--json")
+    assert done.objects == [{"n": 2}]
+    odd = cli("sql", garden, "SELECT :a AS a", "-p", "a", "'); --", "--json")
+    assert odd.objects == [{"a": "'); --"}]
+
+
+@pytest.mark.parametrize("place", [["-"], []])
+def test_sql_is_read_from_standard_input(garden: Path, place: list[str]) -> None:
+    done = program("sql", garden, *place, "--csv", stdin="SELECT 'größe' AS a;\n".encode())
+    assert (done.status, done.text) == (0, "a\ngröße\n")
+
+
+def test_an_error_in_the_sql_is_shown_at_its_place(garden: Path) -> None:
+    done = cli("sql", garden, "SELECT seq,\n  colour\n  FROM events")
+    assert (done.status, done.out) == (2, b"")
+    assert done.err == "dshstore: no such column: colour\n    colour\n    ^\n"
+
+
+def test_the_place_of_an_error_is_near_even_in_a_long_line(garden: Path) -> None:
+    done = cli("sql", garden, f"SELECT {'1, ' * 100}colour, {'1, ' * 100}2")
+    _, shown, caret, _ = done.err.split("\n")
+    assert len(shown) <= 122
+    assert shown[caret.index("^") :].startswith("colour, ")
+
+
+def test_an_error_without_a_place_is_a_sentence(garden: Path) -> None:
+    done = cli("sql", garden, "SELECT 1 FROM nowhere.at_all")
+    assert done.status == 2
+    assert done.err.startswith("dshstore: ")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM events",
+        "UPDATE sessions SET runtime = 'x'",
+        "INSERT INTO imports DEFAULT VALUES",
+        "DROP TABLE events",
+        "CREATE TABLE x (a)",
+        "CREATE TEMP TABLE x (a)",
+        "ATTACH 'other.db' AS other",
+        "VACUUM",
+        "PRAGMA user_version = 7",
+        "PRAGMA journal_mode = DELETE",
+        "BEGIN IMMEDIATE",
+    ],
+)
+def test_nothing_can_be_changed(garden: Path, change: str) -> None:
+    before = garden.read_bytes()
+    done = cli("sql", garden, change)
+    assert (done.status, done.out) == (2, b"")
+    assert garden.read_bytes() == before
+
+
+def test_statements_come_one_at_a_time(garden: Path) -> None:
+    assert cli("sql", garden, "SELECT 1; SELECT 2").status == 2
+
+
+def test_a_question_without_end_is_given_up(garden: Path) -> None:
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
+    done = cli("sql", garden, endless, "--timeout", "0.1")
+    assert (done.status, done.out) == (2, b"")
+    assert "longer than 0.1 s" in done.err
+
+
+def test_a_time_that_is_none_is_wrong_usage(garden: Path) -> None:
+    assert cli("sql", garden, "SELECT 1", "--timeout", "0").status == 2

@@ -1,0 +1,27 @@
+"""A store with the sample logs, which reading commands leave as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dshstore
+
+LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
+
+
+@pytest.fixture(scope="session")
+def logs() -> Path:
+    """The folder of the sample logs."""
+    return LOGS
+
+
+@pytest.fixture(scope="session")
+def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with all sample logs. Only for commands that read."""
+    path = tmp_path_factory.mktemp("garden") / "garden.db"
+    with dshstore.open(path) as store:
+        results = list(store.import_paths([LOGS]))
+    assert {result.outcome for result in results} == {"imported"}
+    return path
