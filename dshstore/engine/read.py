@@ -76,10 +76,16 @@ def generations(database: Database, session_id: str) -> list[SessionRow]:
 
 def reload(database: Database, session: SessionRow) -> SessionRow:
     """The session as it stands now. Raises SessionNotFound when it was deleted."""
-    found = database.query(_SQL.session_by_key, {"key": session.key})
-    if not found:
+    found = session_by_key(database, session.key)
+    if found is None:
         raise SessionNotFound(session.session_id)
-    return SessionRow(*found[0])
+    return found
+
+
+def session_by_key(database: Database, key: int) -> SessionRow | None:
+    """One generation of a session, by its number."""
+    found = database.query(_SQL.session_by_key, {"key": key})
+    return SessionRow(*found[0]) if found else None
 
 
 def find_session(database: Database, name: str) -> SessionRow:
@@ -135,7 +141,7 @@ def stored_events(
                 else database.query(_SQL.rows_of_type, {"type": type, **page})
             )
             for row in found:
-                event = _stored(row)
+                event = make_event(row)
                 if event.seq + event.count - 1 > stop:
                     event = rows.clip(event, stop - event.seq + 1, session.format_version)
                 yield event
@@ -249,7 +255,8 @@ def logical_events(
                 yield logical
 
 
-def _stored(row: Row) -> StoredEvent:
+def make_event(row: Row) -> StoredEvent:
+    """The stored event of a row of `events`, with the columns of its row of `streams` behind."""
     seq, count, type, time, data, sources, op, ignorable, raw = row[:9]
     stream = StreamPart(*row[9:]) if row[11] is not None else None
     return StoredEvent(seq, count, type, time, data, sources, op, ignorable, raw, stream)

@@ -35,7 +35,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "formats.dsh.cutting",
         "formats.dsh.chunkruns",
         "formats.dsh.rows",
-        "formats.dsh.fragments",
+        "formats.dsh.shapes",
     ),
     ("schema",),
     (
@@ -53,9 +53,17 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.survey",
         "engine.importing",
         "engine.salvage",
-        "engine.verify",
         "engine.repair",
         "engine.resuming",
+        "engine.findings",
+        "engine.row_findings",
+        "engine.surface_findings",
+        "engine.import_findings",
+        "engine.store_findings",
+        "engine.bracket_findings",
+        "engine.log_findings",
+        "engine.verify",
+        "engine.why",
         "engine.fork",
         "engine.migration.shapes",
         "engine.migration.messages",
@@ -73,7 +81,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.migrate",
         "engine.search",
     ),
-    ("lossless", "writer", "session", "live", "store"),
+    ("lossless", "writer", "session", "appending", "turns", "live", "store"),
 )
 
 #: The last row: `dshstore` itself, which holds names only, and what is built upon those names.
