@@ -17,6 +17,13 @@ def logs() -> Path:
     return LOGS
 
 
+@pytest.fixture
+def terminal_of_60(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever terminal the tests run in, commands see one of 60 columns."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+
+
 @pytest.fixture(scope="session")
 def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with all sample logs. Only for commands that read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -33,20 +34,33 @@ class Done(NamedTuple):
         return [json.loads(line) for line in self.out.split(b"\n") if line]
 
 
-def cli(*arguments: str | Path) -> Done:
-    """Run a command in this process; neither stream is a terminal."""
-    out, err = (
-        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace", newline="\n")
-        for _ in range(2)
-    )
+#: What a terminal reads as a change of style.
+_STYLE = re.compile(b"\x1b\\[[0-9;]*m")
+
+
+class Stream(io.TextIOWrapper):
+    """A stream that keeps what is written, and says whether it is a terminal."""
+
+    def __init__(self, *, terminal: bool = False) -> None:
+        self._bytes, self._terminal = io.BytesIO(), terminal
+        super().__init__(self._bytes, encoding="utf-8", errors="backslashreplace", newline="\n")
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+    @property
+    def written(self) -> bytes:
+        """What was written, without its styles."""
+        self.flush()
+        return _STYLE.sub(b"", self._bytes.getvalue())
+
+
+def cli(*arguments: str | Path, terminal: bool = False) -> Done:
+    """Run a command in this process; `terminal` is whether stdout is one."""
+    out, err = Stream(terminal=terminal), Stream()
     with redirect_stdout(out), redirect_stderr(err):
         status = run([str(argument) for argument in arguments])
-    written = []
-    for stream in (out, err):
-        stream.flush()
-        assert isinstance(stream.buffer, io.BytesIO)
-        written.append(stream.buffer.getvalue())
-    return Done(status, written[0], written[1].decode())
+    return Done(status, out.written, err.written.decode())
 
 
 def program(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from typing import Any
@@ -11,41 +9,16 @@ from typing import Any
 import pytest
 
 from dshstore.cli.tables import cell_text, write_table
-
-#: What a terminal reads as a change of style.
-STYLE = re.compile("\x1b\\[[0-9;]*m")
-
-
-class Stdout(io.TextIOWrapper):
-    """Something to write to that says whether it is a terminal."""
-
-    def __init__(self, *, terminal: bool) -> None:
-        super().__init__(io.BytesIO(), encoding="utf-8", newline="\n")
-        self._terminal = terminal
-
-    def isatty(self) -> bool:
-        return self._terminal
-
-    @property
-    def text(self) -> str:
-        self.flush()
-        assert isinstance(self.buffer, io.BytesIO)
-        return self.buffer.getvalue().decode()
+from tests.cli.running import Stream
 
 
 def write(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], *, terminal: bool = False
 ) -> list[str]:
-    stdout = Stdout(terminal=terminal)
+    stdout = Stream(terminal=terminal)
     with redirect_stdout(stdout):
         write_table(columns, rows)
-    return STYLE.sub("", stdout.text).split("\n")[:-1]
-
-
-@pytest.fixture
-def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "60")
+    return stdout.written.decode().split("\n")[:-1]
 
 
 @pytest.mark.parametrize(
@@ -89,14 +62,14 @@ def test_rows_are_taken_as_they_come() -> None:
             yield (i,)
         raise RuntimeError("the end")
 
-    stdout = Stdout(terminal=False)
+    stdout = Stream()
     with redirect_stdout(stdout), pytest.raises(RuntimeError):
         write_table(("a",), rows())
     assert len(taken) == 3000
-    assert stdout.text.split("\n")[-2].strip() == "2999"
+    assert stdout.written.split(b"\n")[-2].strip() == b"2999"
 
 
-@pytest.mark.usefixtures("wide_terminal")
+@pytest.mark.usefixtures("terminal_of_60")
 def test_a_terminal_folds_long_cells_and_keeps_short_ones_whole() -> None:
     lines = write(("id", "text"), [("a" * 36, "word " * 20)], terminal=True)
     assert all(len(line) <= 60 for line in lines)
@@ -104,12 +77,12 @@ def test_a_terminal_folds_long_cells_and_keeps_short_ones_whole() -> None:
     assert "".join(lines).count("word") == 20
 
 
-@pytest.mark.usefixtures("wide_terminal")
+@pytest.mark.usefixtures("terminal_of_60")
 def test_a_terminal_too_narrow_for_a_table_cuts_nothing() -> None:
     lines = write([f"c{i}" for i in range(20)], [["a" * 10] * 20], terminal=True)
     assert lines[2].split() == ["a" * 10] * 20
 
 
-@pytest.mark.usefixtures("wide_terminal")
+@pytest.mark.usefixtures("terminal_of_60")
 def test_a_terminal_takes_markup_as_text() -> None:
     assert "[red]x[/red] :smile:" in write(("a",), [("[red]x[/red] :smile:",)], terminal=True)[2]

@@ -154,7 +154,7 @@ def _tell(result: ImportResult) -> None:
         say(": ".join(part for part in ("refused", path, place, reason) if part))
         return
     if result.outcome == "skipped":
-        write_text(f"skipped    {path}: {result.reason}")
+        write_text(f"skipped    {path}: {visible(result.reason or '')}")
         return
     if result.session_id is None:
         write_text(f"{result.outcome:<9}  {path}: no session")

@@ -53,6 +53,14 @@ def test_zstd_frames_hold_the_same_bytes(garden: Path, logs: Path, tmp_path: Pat
     assert cli("export", tmp_path / "x.db", "bean-bed").out == wanted
 
 
+def test_compressed_bytes_are_kept_from_a_terminal(garden: Path, tmp_path: Path) -> None:
+    done = cli("export", garden, "bean-bed", "--zstd", terminal=True)
+    assert (done.status, done.out) == (2, b"")
+    assert "terminal" in done.err
+    to_file = cli("export", garden, "bean-bed", "--zstd", "-o", tmp_path / "x", terminal=True)
+    assert to_file.status == 0
+
+
 def test_a_file_that_cannot_be_written_is_told(garden: Path, tmp_path: Path) -> None:
     done = cli("export", garden, "compost", "-o", tmp_path / "no folder" / "x")
     assert (done.status, done.out) == (3, b"")

@@ -53,6 +53,13 @@ def test_people_read_roles_text_and_short_calls(garden: Path) -> None:
     assert parts[3] == "[3] tool\nsouth-window.jpg, 1024x768\n(image) image/jpeg south-window.jpg"
 
 
+@pytest.mark.usefixtures("terminal_of_60")
+def test_a_terminal_adds_style_and_nothing_else(garden: Path) -> None:
+    assert cli("messages", garden, "seedlings", terminal=True) == cli(
+        "messages", garden, "seedlings"
+    )
+
+
 @pytest.mark.parametrize("form", [["--json"], []])
 def test_required_unknown_events_are_named_and_refused(tmp_path: Path, form: list[str]) -> None:
     (tmp_path / "a.jsonl").write_bytes(small_log("a") + UNKNOWN)

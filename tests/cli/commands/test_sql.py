@@ -58,6 +58,13 @@ def test_parameters_are_text_by_their_names(garden: Path) -> None:
     assert odd.objects == [{"a": "'); --"}]
 
 
+@pytest.mark.parametrize("given", [[], ["-p", "b", "1"]])
+def test_a_parameter_that_is_not_given_is_wrong_usage(garden: Path, given: list[str]) -> None:
+    done = cli("sql", garden, "SELECT :colour AS a", *given)
+    assert (done.status, done.out) == (2, b"")
+    assert "colour" in done.err
+
+
 @pytest.mark.parametrize("place", [["-"], []])
 def test_sql_is_read_from_standard_input(garden: Path, place: list[str]) -> None:
     done = program("sql", garden, *place, "--csv", stdin="SELECT 'größe' AS a;\n".encode())
@@ -68,6 +75,15 @@ def test_an_error_in_the_sql_is_shown_at_its_place(garden: Path) -> None:
     done = cli("sql", garden, "SELECT seq,\n  colour\n  FROM events")
     assert (done.status, done.out) == (2, b"")
     assert done.err == "dshstore: no such column: colour\n    colour\n    ^\n"
+
+
+def test_the_place_of_an_error_is_right_after_wide_characters(garden: Path) -> None:
+    done = cli("sql", garden, "SELECT 'größe 再等 🌱', colour")
+    assert done.err == (
+        "dshstore: no such column: colour\n"
+        "  SELECT 'größe 再等 🌱', colour\n"
+        "                          ^\n"
+    )
 
 
 def test_the_place_of_an_error_is_near_even_in_a_long_line(garden: Path) -> None:
