@@ -3,6 +3,8 @@
 from dshstore import streams
 from dshstore.engine.derive import derive
 from dshstore.engine.importing import ImportResult
+from dshstore.engine.overview import SessionSummary
+from dshstore.engine.requesting import Request
 from dshstore.engine.salvage import QuarantinedPiece
 from dshstore.engine.surface import Folded, fold
 from dshstore.errors import (
@@ -10,9 +12,12 @@ from dshstore.errors import (
     CorruptStore,
     EventNotFound,
     EventRefused,
+    ForkRefused,
     LogRefused,
     MigrationRefused,
     NotAStore,
+    NoWriteAheadLog,
+    OutOfTurn,
     QueryFailed,
     SessionExists,
     SessionNotFound,
@@ -27,8 +32,8 @@ from dshstore.errors import (
 from dshstore.formats.dsh.frames import Limits
 from dshstore.jsontext import dump as dump_json
 from dshstore.live import LiveSession
-from dshstore.session import Session
-from dshstore.store import SessionSummary, Store
+from dshstore.session import Difference, Session
+from dshstore.store import Store
 from dshstore.store import open_store as open
 
 __version__ = "0.1.0"
@@ -36,17 +41,22 @@ __version__ = "0.1.0"
 __all__ = [
     "Conflict",
     "CorruptStore",
+    "Difference",
     "EventNotFound",
     "EventRefused",
     "Folded",
+    "ForkRefused",
     "ImportResult",
     "Limits",
     "LiveSession",
     "LogRefused",
     "MigrationRefused",
+    "NoWriteAheadLog",
     "NotAStore",
+    "OutOfTurn",
     "QuarantinedPiece",
     "QueryFailed",
+    "Request",
     "Session",
     "SessionExists",
     "SessionNotFound",

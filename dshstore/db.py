@@ -92,11 +92,16 @@ class Database:
             self._connection.close()
 
     def set_journal_wal(self) -> str:
-        """Switch to write-ahead logging; what the journal mode really became."""
+        """Switch to write-ahead logging; what the journal mode really became.
+
+        Where that cannot be had it stays `delete`: a rollback journal.
+        """
         deadline = time.monotonic() + BUSY_TIMEOUT
         while True:
             try:
                 return str(self._connection.pragma("journal_mode", "wal"))
+            except (apsw.IOError, apsw.ProtocolError):  # of a file system without shared memory
+                return str(self.pragma("journal_mode"))
             except apsw.BusyError as error:  # the switch does not wait for locks by itself
                 if time.monotonic() > deadline:
                     raise _translated(error, self.path) from error
@@ -164,20 +169,33 @@ class Database:
                 raise
 
     def backup(self, destination: str) -> None:
-        """Copy the whole file, as it is at one moment, to a new file, while others write."""
+        """Copy the whole file, as it is at one moment, to a new file, while others write.
+
+        Nothing is left at `destination` when it raises.
+        """
         with _errors(destination):
             try:
                 os.close(os.open(destination, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             except FileExistsError:
                 raise WriteFailed(f"{destination}: the file exists; name a new one") from None
-            target = _connect(destination, "rw")
             try:
-                with target.backup("main", self._connection, "main") as copying:
-                    while not copying.done:
-                        copying.step(1024)
-                target.pragma("journal_mode", "wal")
-            finally:
-                target.close()
+                self._copy_to(destination)
+            except BaseException:
+                Path(destination).unlink()
+                raise
+
+    def _copy_to(self, destination: str) -> None:
+        target = _connect(destination, "rw")
+        self._connection.execute("BEGIN")
+        try:  # inside a transaction that reads, what others write does not begin the copy anew
+            self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            with target.backup("main", self._connection, "main") as copying:
+                while not copying.done:
+                    copying.step(1024)
+            target.pragma("journal_mode", "wal")
+        finally:
+            target.close()
+            self._connection.execute("COMMIT")
 
     def ask(
         self, sql: str, parameters: Parameters, seconds: float | None = None

@@ -143,6 +143,25 @@ class UnknownEvent(StoreError):
         )
 
 
+class ForkRefused(StoreError):
+    """A session cannot be forked there: turn `turn` is open after event `seq`.
+
+    From format v4 on a fork closes the turn; older formats know no such turn.
+    """
+
+    def __init__(self, session_id: str, seq: int, turn: object, format_version: int) -> None:
+        self.session_id, self.seq, self.turn = session_id, seq, turn
+        super().__init__(
+            f"session {session_id!r} cannot be forked at event {seq}: turn {turn} is open there, "
+            f"and a log of format v{format_version} cannot be cut inside a turn; fork it at the "
+            "end of a turn"
+        )
+
+
+class OutOfTurn(StoreError):
+    """An event out of order: of a turn or step that is not open, or that is open already."""
+
+
 class MigrationRefused(StoreError):
     """The log cannot move to the asked version without losing meaning; nothing was changed."""
 
@@ -173,6 +192,20 @@ class QueryFailed(StoreError):
     def __init__(self, reason: str, sql: str, offset: int | None = None) -> None:
         self.reason, self.sql, self.offset = reason, sql, offset
         super().__init__(reason)
+
+
+class NoWriteAheadLog(UserWarning):
+    """The store keeps a rollback journal, for its file system has no write-ahead log.
+
+    Nothing is less safe for that: only, who writes waits for who reads, and the other way round.
+    """
+
+    def __init__(self, path: str, journal_mode: str) -> None:
+        self.path, self.journal_mode = path, journal_mode
+        super().__init__(
+            f"{path}: no write-ahead log can be had here (is it a network file system?), so the "
+            f"journal mode is {journal_mode!r}: readers and writers wait for one another"
+        )
 
 
 class WriteFailed(StoreError):

@@ -1,189 +1,257 @@
-"""A session that an agent writes to: append without waiting, flush to be sure.
+"""A session that an agent loop writes to, in the harness's own events.
 
-`append` checks an event against the surface in memory, by the same rules as the store's triggers,
-and queues it; the writer's thread commits. What was appended is seen by this session's own reads,
-which flush first. Two writers of one session can never both win: the later one gets Conflict and
-keeps its queue.
+Decides which events belong together, in which order, and what they cite. What the payloads look
+like is `shapes`', which turn and step is open `turns`', whether an event may enter `appending`'s.
 """
 
 from __future__ import annotations
 
-import sys
-import threading
-import time as clock
-import weakref
+import uuid
 from collections.abc import Mapping, Sequence
-from functools import partial
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any
 
 from dshstore.db import Database
-from dshstore.engine import append, read
-from dshstore.engine.surface import Surface
-from dshstore.errors import EventRefused, StoreError
-from dshstore.formats.dsh import rows
-from dshstore.lossless import find_fault
-from dshstore.session import Session
-from dshstore.writer import MAX_DELAY, Writer
+from dshstore.engine import read, resuming
+from dshstore.errors import StoreError
+from dshstore.formats.dsh import shapes
+from dshstore.jsontext import dump
+from dshstore.turns import TurnSession
 
-#: "append", an op as the log has it, or the first and last seq of the range to replace.
-SurfaceOp = Literal["append"] | Mapping[str, Any] | tuple[int, int]
+#: A text, or content blocks as the log has them.
+Content = str | Sequence[Mapping[str, Any]]
 
 
-class LiveSession(Session):
+class LiveSession(TurnSession):
     """An open session; `Store.create`, `resume` and `fork` give one. Close it when done.
 
-    Threads may share it. `durability="commit"` makes every append durable before it returns.
+    A turn, in the order that its readers rely on:
+
+    >>> import dshstore, tempfile
+    >>> store = dshstore.open(f"{tempfile.mkdtemp()}/garden.db")
+    >>> session = store.create(session_id="seedlings", cwd="/srv/garden")
+    >>> with session.turn(), session.step():
+    ...     _ = session.system("You tend a garden.")
+    ...     _ = session.user("Is there frost tonight?")
+    ...     _ = session.request_header("gardeners", "trowel-1")
+    ...     call = {"type": "tool-call", "id": "c1", "name": "weather", "arguments": "{}"}
+    ...     _ = session.assistant([call])
+    ...     _ = session.tool_call("c1", "weather", {})
+    ...     _ = session.tool_result("c1", "minus two")
+    >>> [message["role"] for message in session.messages()]
+    ['system', 'user', 'assistant', 'tool']
+    >>> store.close()
     """
 
     def __init__(
-        self,
-        database: Database,
-        row: read.SessionRow,
-        surface: Surface,
-        writing: Database,
-        *,
-        commit_each: bool = False,
-        max_delay: float = MAX_DELAY,
-        resumed: bool = False,
+        self, database: Database, row: read.SessionRow, writing: Database, **options: Any
     ) -> None:
-        super().__init__(database, row)
-        self._surface = surface
-        self._commit_each = commit_each
-        self._appending = threading.RLock()
-        self._end_seed_due = resumed
-        commit = partial(append.append_events, writing, row.key, row.session_id)
-        self._writer = Writer(commit, max_delay=max_delay)
-        self._closing = weakref.finalize(self, _finish, self._writer, writing, row.session_id)
+        super().__init__(database, row, writing, **options)
+        self._route = resuming.last_route(database, row)
+        self._header_reason = "resume" if self._route else "initial"
 
-    def __enter__(self) -> Self:
-        return self
+    def user(self, content: Content, *, source: Mapping[str, Any] | None = None) -> int:
+        """Append a user message; `source` says who wrote it, the user when left out."""
+        data = shapes.user_message(_id(), shapes.blocks(content), source or {"kind": "user"})
+        return self.append("user/message", data, surface_op="append")
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+    def system(self, content: Content) -> int:
+        """Give the session its system prompt, or another in place of the one it has.
 
-    @property
-    def _row(self) -> read.SessionRow:
-        self.flush()
-        return super()._row
-
-    @property
-    def next_seq(self) -> int:
-        """The seq that the next event gets."""
-        return self._surface.next_seq
-
-    @property
-    def surface(self) -> list[int]:
-        """The seqs of the events that the model sees now, in order, queued ones included."""
-        return list(self._surface.nodes)
-
-    @property
-    def pending(self) -> list[dict[str, Any]]:
-        """The events that are not durable yet, oldest first."""
-        return [
-            event
-            for stored in self._writer.pending
-            for event in rows.logical(stored, self.format_version)
-        ]
-
-    def append(
-        self,
-        type: str,
-        data: Any,
-        *,
-        surface_op: SurfaceOp | None = None,
-        sources: Sequence[int] | None = None,
-        ignorable: bool = False,
-        time: int | None = None,
-    ) -> int:
-        """Append one event and return its seq. Touches no disk unless the queue is full.
-
-        `data` must be lossless JSON; it is copied. `surface_op` is "append", or a range
-        (first, last) to replace, for the types that the model sees; `sources` are the seqs of the
-        events that it was made of (for a replace: at least all that it shadows). `time` is in
-        epoch ms, now when left out.
-
-        Raises EventRefused with the rule's code; then nothing has changed. Also raises, once,
-        what an earlier write met in the background (Conflict, WriteFailed, StoreBusy): the event
-        is not appended then, those before it stay queued.
+        From format v3 on; before that it is part of the request header.
         """
         with self._appending:
-            self._writer.make_ready()
-            now = clock.time_ns() // 1_000_000 if time is None else time
-            if self._end_seed_due:  # as the harness does when it takes up a log
-                self._end_seed_due = False
-                self._append({"type": "session/end-seed", "data": {}}, now)
-            event = {"type": type, "data": data}
-            if ignorable:
-                event["ignorable"] = True
-            if sources is not None:
-                event["sourceEventSeqs"] = list(sources)
-            if surface_op is not None:
-                event["surfaceOp"] = self._spell(surface_op)
-            seq = self._append(event, now)
-        if self._commit_each:
-            self.flush()
-        return seq
+            if self.format_version < shapes.SYSTEM_SINCE:
+                raise StoreError(
+                    f"a log of format v{self.format_version} has no system messages: give the "
+                    "text to request_header"
+                )
+            text = shapes.blocks(content)
+            data = shapes.system_message(self.format_version, self._place(), _id(), text)
+            head = self._surface.system_head
+            if head is None:
+                return self.append("system/message", data, surface_op="append")
+            return self.append("system/message", data, surface_op=(head, head), sources=[head])
 
-    def _append(self, event: dict[str, Any], time: int) -> int:
-        seq = self._surface.next_seq
-        whole = {"type": event["type"], "seq": seq, "time": time, **event}
-        try:
-            stored = rows.store(whole, self.format_version)
-        except ValueError as error:
-            raise EventRefused("event-invalid", self.session_id, seq, str(error)) from error
-        if fault := find_fault(event["data"]):
-            raise EventRefused("data-not-json", self.session_id, seq, fault)
-        try:
-            self._surface.push(whole)
-        except EventRefused as error:
-            raise EventRefused(error.code, self.session_id, seq, error.detail) from None
-        self._writer.put(stored)
-        return seq
+    def request_header(
+        self,
+        provider: str,
+        model: str,
+        *,
+        system: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        max_tokens: int | None = None,
+        reasoning_effort: str | None = None,
+        temperature: float | None = None,
+        stop: Sequence[str] | None = None,
+        reason: str | None = None,
+    ) -> int:
+        """Append what the model is called with from now on; before format v3 `system` too.
 
-    def _spell(self, op: SurfaceOp) -> Any:
-        if isinstance(op, tuple):
-            start, end = op
-            if self.format_version >= 3:
-                return {"op": "replace", "startSeq": start, "endSeq": end}
-            return {"op": "replace", "start": start, "end": end}
-        return op if isinstance(op, str) else dict(op)
-
-    def flush(self) -> None:
-        """Return when everything appended so far is durable.
-
-        Raises what kept it from being so; everything is still queued then, and the next flush or
-        append tries again.
+        `reason` is `initial`, `resume` or `change`, as it fits when left out.
         """
-        self._writer.flush()
+        with self._appending:
+            self._turn()
+            if system and self.format_version >= shapes.SYSTEM_SINCE:
+                raise StoreError("from format v3 on the system prompt is a message: use system()")
+            options = {
+                "maxTokens": max_tokens,
+                "reasoningEffort": reasoning_effort,
+                "temperature": temperature,
+                "stop": None if stop is None else list(stop),
+            }
+            given = {key: value for key, value in options.items() if value is not None}
+            data = shapes.request_header(
+                self.format_version,
+                {"provider": provider, "model": model, **given},
+                system=system,
+                tools=tools,
+                reason=reason or self._header_reason,
+            )
+            seq = self.append("request/header", data)
+            self._route, self._header_reason = (provider, model), "change"
+            return seq
 
-    def close(self) -> None:
-        """Flush and close; when the flush fails the session stays open, and the queue with it."""
-        if self._closing.alive:
-            self._writer.close()
-            self._closing()
+    def assistant(
+        self,
+        content: Content,
+        *,
+        usage: Mapping[str, Any] | None = None,
+        stream: Sequence[Mapping[str, Any]] = (),
+        interrupted: bool = False,
+        provider: str | None = None,
+        model: str | None = None,
+        replay_state: Any = None,
+    ) -> int:
+        """Append what the model answered, before any tool call of it runs.
 
-    def abandon(self) -> list[dict[str, Any]]:
-        """Close without writing what is still queued, and return it (after a Conflict, say)."""
-        left = self.pending
-        self._writer.drop()
-        self._closing()
-        return left
+        `provider` and `model` are those of the last request header when left out; `stream` has
+        the records of the token stream (`dshstore.streams`), from format v2 on.
+        """
+        with self._appending:
+            provider, model = self._routed(provider, model)
+            data = shapes.assistant_message(
+                self.format_version,
+                self._place(),
+                _id(),
+                shapes.blocks(content),
+                provider=provider,
+                model=model,
+                replay_state=replay_state,
+                usage=usage,
+                stream=stream,
+                interrupted=interrupted,
+            )
+            return self.append("assistant/message", data, surface_op="append")
+
+    # -- tools --
+
+    def tool_call(self, call_id: str, name: str, arguments: str | Mapping[str, Any]) -> int:
+        """Append that a call which the model asked for is started now."""
+        with self._appending:
+            text = arguments if isinstance(arguments, str) else dump(arguments)
+            return self.append("tool/call", shapes.tool_call(self._place(), call_id, name, text))
+
+    def tool_result(
+        self,
+        call_id: str,
+        content: Content,
+        *,
+        is_error: bool = False,
+        error: Mapping[str, str] | None = None,
+        meta: Any = None,
+    ) -> int:
+        """Append what a call gave; it cites the `tool/call` that started it.
+
+        `error` has the `name` and `code` of what went wrong, and makes the result an error.
+        """
+        with self._appending:
+            data = shapes.tool_result(
+                self.format_version,
+                self._place(),
+                _id(),
+                call_id,
+                shapes.blocks(content),
+                is_error=is_error or error is not None,
+                error=error,
+                meta=meta,
+            )
+            started = self._tracker.started(call_id)
+            sources = None if started is None else [started]
+            return self.append("tool/result", data, surface_op="append", sources=sources)
+
+    # -- what the model need not see any more --
+
+    def compact(
+        self,
+        first: int,
+        last: int,
+        summary: Content,
+        *,
+        checkpoint: Content | None = None,
+        shadowed_tokens: int = 0,
+        provider: str | None = None,
+        model: str | None = None,
+        max_tokens: int | None = None,
+        usage: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Put a checkpoint in place of the surface from event `first` to event `last`; its seq.
+
+        `summary` is what a model made of them, `checkpoint` how the next one is told, the summary
+        itself when left out; `shadowed_tokens` is how long they were. Everything it shadows is
+        cited. Raises EventRefused when the two are not on the surface in this order, or when the
+        system prompt is among them; then nothing is appended.
+        """
+        with self._together():
+            provider, model = self._routed(provider, model)
+            compaction, version = _id(), self.format_version
+            shadowed = self._surface.span(first, last)
+            text = shapes.blocks(summary)
+            told = text if checkpoint is None else shapes.blocks(checkpoint)
+            source = shapes.checkpoint_source(version, compaction)
+            message = shapes.user_message(_id(), told, source)
+            self._check("user/message", message, (first, last), shadowed)
+            bracket = shapes.compaction_bracket(compaction, self.open_turn)
+            start = self.append("compaction/start", bracket)
+            made = shapes.compaction_summary(
+                compaction,
+                text,
+                shadowed,
+                tokens=shadowed_tokens,
+                provider=provider,
+                model=model,
+                max_tokens=max_tokens,
+                usage=usage,
+            )
+            cited = [start, self.append("compaction/summary", made), *shadowed]
+            seq = self.append("user/message", message, surface_op=(first, last), sources=cited)
+            self.append("compaction/end", bracket)
+            return seq
+
+    def prune(self, seq: int, content: Content, *, shadowed_tokens: int = 0) -> int:
+        """Put a tool result with other content in place of the result `seq`; the new one's seq.
+
+        Raises EventRefused when that is no tool result on the surface, OutOfTurn outside a turn.
+        """
+        read.check_seq(self._row, seq)
+        [old] = (event["data"] for event in self.events(seq, seq))
+        with self._together():
+            self._turn()
+            data = shapes.rewritten_result(self.format_version, old, shapes.blocks(content))
+            self._check("tool/result", data, (seq, seq), (seq,))
+            pruned = self.append("compaction/prune", shapes.compaction_prune(seq, shadowed_tokens))
+            return self.append("tool/result", data, surface_op=(seq, seq), sources=[pruned, seq])
+
+    def title(self, text: str, messages: Sequence[int] = ()) -> int:
+        """Name the session: as the user wants it, or after the user messages `messages`."""
+        return self.append("session/title", shapes.title(text, messages))
+
+    def _routed(self, provider: str | None, model: str | None) -> tuple[str, str]:
+        known = self._route or (None, None)
+        provider, model = provider or known[0], model or known[1]
+        if provider is None or model is None:
+            raise StoreError("name provider and model: there is no request header yet")
+        return provider, model
 
 
-def _finish(writer: Writer, writing: Database, session_id: str) -> None:
-    """What closing does at last, also when the session was forgotten or the interpreter ends."""
-    try:
-        writer.flush()
-    except StoreError as error:
-        left = len(writer.pending)
-        print(
-            f"dshstore: session {session_id}: {left} events not written: {error}", file=sys.stderr
-        )
-    finally:
-        writing.close()
+def _id() -> str:
+    return str(uuid.uuid4())

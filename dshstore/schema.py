@@ -8,13 +8,14 @@ triggers on our tables are not.
 
 from __future__ import annotations
 
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from dshstore.db import Database, Durability
-from dshstore.errors import NotAStore, StoreError, UnsupportedSchema
+from dshstore.errors import NotAStore, NoWriteAheadLog, StoreError, UnsupportedSchema
 from dshstore.sqlfiles import Statement, load, schema_objects
 
 #: "dshs" in ASCII, in the SQLite header of every store.
@@ -43,7 +44,7 @@ def create(path: str) -> Database:
             raise NotAStore(path, f"empty, but {path}-wal is not: a store lost its main file")
     database = Database.create(path, _build)
     _check(database)
-    database.set_journal_wal()
+    _log_ahead(database)
     return database
 
 
@@ -51,7 +52,7 @@ def open_store(path: str, *, durability: Durability = "FULL") -> Database:
     """An existing store, open for writing."""
     identify(path)
     database = Database.open(path, "write", durability=durability)
-    database.set_journal_wal()
+    _log_ahead(database)
     return database
 
 
@@ -78,6 +79,12 @@ def identify(path: str) -> None:
         _check(database)
     finally:
         database.close()
+
+
+def _log_ahead(database: Database) -> None:
+    """Write ahead to a log; where there can be none, warn and go on with a rollback journal."""
+    if (mode := database.set_journal_wal()) != "wal":
+        warnings.warn(NoWriteAheadLog(database.path, mode), stacklevel=4)
 
 
 def _build(database: Database) -> None:

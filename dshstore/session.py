@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from dshstore.db import Database
-from dshstore.engine import exporting, read, repair
+from dshstore.engine import exporting, read, repair, requesting
+from dshstore.engine.requesting import Request
 from dshstore.formats.dsh import rows
 from dshstore.jsontext import parse
 from dshstore.model import MAX_SAFE
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What changed on a surface: messages by the seqs of their events, in surface order.
+
+    A message that changed (its images were left out) is in both.
+    """
+
+    left: dict[int, Any]
+    came: dict[int, Any]
 
 
 class Session:
@@ -67,6 +80,33 @@ class Session:
     ) -> Iterator[bytes]:
         """As `messages`, each as JSON in the very bytes of the log."""
         return read.messages(self._database, self._row, at, allow_unknown=allow_unknown)
+
+    def diff(self, before: int, after: int, *, allow_unknown: bool = False) -> Difference:
+        """Which messages left what the model sees, and which came, from one event to another.
+
+        Raises as `messages` does.
+        """
+        then, now = (
+            {
+                seq: message
+                for seq, message in read.messages_by_seq(
+                    self._database, self._row, at, allow_unknown=allow_unknown
+                )
+                if message is not None
+            }
+            for at in (before, after)
+        )
+        return Difference(
+            left={seq: parse(message) for seq, message in then.items() if now.get(seq) != message},
+            came={seq: parse(message) for seq, message in now.items() if then.get(seq) != message},
+        )
+
+    def request(self, at: int | None = None, *, allow_unknown: bool = False) -> Request:
+        """The whole model request as it was after event `at`, or is now.
+
+        Raises as `messages` does.
+        """
+        return requesting.build_request(self._database, self._row, at, allow_unknown=allow_unknown)
 
     def events(
         self, first: int = 0, last: int = MAX_SAFE, type: str | None = None

@@ -13,13 +13,14 @@ from types import TracebackType
 from typing import Any, BinaryIO, Literal, Self
 from weakref import WeakSet
 
-import msgspec
-
 from dshstore import schema
 from dshstore.db import Database, Durability, Parameters, Row
-from dshstore.engine import append, discovery, importing, read, repair, resuming
+from dshstore.engine import append, discovery, fork, importing, overview, read, repair
 from dshstore.engine import salvage as salvaging
+from dshstore.engine import verify as verifying
+from dshstore.engine.findings import Finding
 from dshstore.engine.importing import ImportResult
+from dshstore.engine.overview import SessionSummary
 from dshstore.engine.salvage import QuarantinedPiece
 from dshstore.engine.scanning import Rewindable
 from dshstore.errors import LogRefused, StoreError
@@ -28,46 +29,10 @@ from dshstore.formats.dsh.frames import DEFAULT_LIMITS, Limits
 from dshstore.live import LiveSession
 from dshstore.model import CURRENT_FORMAT
 from dshstore.session import Session
-from dshstore.sqlfiles import Statement, load
 from dshstore.writer import MAX_DELAY
 
 #: Told, while a log is imported, how many of its bytes have been read.
 Progress = Callable[[int], None]
-
-
-class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One session at a glance: a row of the view `sessions_overview`, times in epoch ms.
-
-    `generations` are the format versions of it that stand in the store; the others speak of the
-    highest.
-    """
-
-    session_id: str
-    format_version: int
-    generations: list[int]
-    title: str | None
-    first_prompt: str | None
-    project: str | None
-    runtime: str
-    model: str | None
-    turns: int
-    events: int
-    inherited: int
-    surface_nodes: int
-    first_time: int | None
-    last_time: int | None
-    created_at: int
-    parent_session: str | None
-    open_turn: int | None
-
-
-class _Statements(msgspec.Struct, frozen=True):
-    overview: Statement
-    generations: Statement
-    counts: Statement
-
-
-_SQL = load("store", _Statements)
 
 
 class Store:
@@ -220,6 +185,15 @@ class Store:
         finally:
             partial.unlink(missing_ok=True)
 
+    def verify(self, session_id: str | None = None) -> Iterator[Finding]:
+        """What is wrong with the store, or with one session and those whose events it shares.
+
+        Findings of kind `store` are damage, those of kind `log` are the faults of a log itself.
+        Nothing is changed. Raises SessionNotFound.
+        """
+        row = None if session_id is None else read.find_session(self._database, session_id)
+        return verifying.verify(self._database, row)
+
     def session(self, session_id: str) -> Session:
         """The session with this id, `ID@vN` for one generation, or an unambiguous prefix.
 
@@ -283,13 +257,58 @@ class Store:
             row, seed is None or seed != row.next_seq - 1, commit_each, max_delay
         )
 
+    def fork(
+        self,
+        session_id: str,
+        at: int | None = None,
+        *,
+        new_id: str | None = None,
+        allow_unknown: bool = False,
+        commit_each: bool = False,
+        max_delay: float = MAX_DELAY,
+    ) -> LiveSession:
+        """Begin a session that shares the log of another one up to event `at`, that included.
+
+        Without `at` it shares all of it; no event is copied. A turn that is open there is closed
+        in the fork, open calls with results that say so. Raises SessionNotFound, EventNotFound,
+        SessionExists; ForkRefused for an open turn before format v4; UnknownEvent as `resume`.
+        """
+        parent = read.find_session(self._database, session_id)
+        for session in list(self._live):
+            if session.session_id == parent.session_id:
+                session.flush()
+        parent = read.reload(self._database, parent)
+        row = fork.fork_session(
+            self._database,
+            parent,
+            at,
+            session_id=new_id or str(uuid.uuid4()),
+            created_at=time.time_ns() // 1_000_000,
+            allow_unknown=allow_unknown,
+        )
+        return self._open_live(row, False, commit_each, max_delay)
+
+    def repair(self, session_id: str) -> list[dict[str, Any]]:
+        """Close the turn in which a session was interrupted; the events that were appended.
+
+        Raises SessionNotFound; Conflict when another writer is at it.
+        """
+        row = read.find_session(self._database, session_id)
+        return repair.append_closers(self._database, row)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the store, as it is at one moment, to a new file, while others write to it.
+
+        Raises WriteFailed; nothing is left at `path` then.
+        """
+        self._database.backup(os.fspath(path))
+
     def _open_live(
         self, row: read.SessionRow, resumed: bool, commit_each: bool, max_delay: float
     ) -> LiveSession:
         session = LiveSession(
             self._database,
             row,
-            resuming.resume_surface(self._database, row),
             Database.open(self.path, "write", durability=self._durability),
             resumed=resumed,
             commit_each=commit_each,
@@ -300,19 +319,7 @@ class Store:
 
     def sessions(self) -> list[SessionSummary]:
         """Every session, the one that was last written to first."""
-        generations: dict[str, list[int]] = {}
-        for session_id, version in self._database.query(_SQL.generations):
-            generations.setdefault(session_id, []).append(version)
-        fields = SessionSummary.__struct_fields__[3:]
-        return [
-            SessionSummary(
-                session_id=session_id,
-                format_version=version,
-                generations=generations[session_id],
-                **dict(zip(fields, rest, strict=True)),
-            )
-            for _, session_id, version, *rest in self._database.query(_SQL.overview)
-        ]
+        return overview.summarize_sessions(self._database)
 
     def sql(
         self, statement: str, parameters: Parameters = (), *, seconds: float | None = None
@@ -326,18 +333,7 @@ class Store:
 
     def info(self) -> dict[str, Any]:
         """What the file is and how much it holds."""
-        database = self._database
-        counts = database.query(_SQL.counts)[0]
-        names = ("sessions", "generations", "events", "rows", "imports", "quarantined")
-        return {
-            "path": self.path,
-            "schema_version": database.pragma("user_version"),
-            "sqlite_version": counts[-1],
-            "journal_mode": database.pragma("journal_mode"),
-            "page_size": database.pragma("page_size"),
-            "size": Path(self.path).stat().st_size,
-            **dict(zip(names, counts, strict=False)),
-        }
+        return overview.describe_store(self._database)
 
 
 class _Watched:

@@ -2,52 +2,72 @@
 
 Events leave in order, in batches, at most `max_delay` after the first of them came in. A batch
 that fails stays at the front: nothing overtakes it, and the failure is told to whoever appends or
-flushes next. What a commit is, and what its failures mean, is the session's.
+flushes next. What a commit is, is the session's; it must be able to meet a batch that is in the
+store already, for an interrupt (Ctrl-C) may hide that it got there.
+
+A writer outlives the session that was forgotten without being closed, until its queue is empty:
+the garbage collector may come at any moment, in the middle of another commit too, so it only
+leaves word, and the thread does the rest. At the end of the interpreter every queue is emptied.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 
-from dshstore.errors import StoreError
+from dshstore.errors import Conflict, EventRefused, StoreError
 from dshstore.model import StoredEvent
 
 #: Seconds that an event waits for others to be committed with.
 MAX_DELAY = 0.2
 
-#: The queue holds so much; beyond that an append writes the queue out first.
+#: The queue holds so much; beyond that an append waits for it to be written out.
 MAX_EVENTS = 100_000
 MAX_BYTES = 64 * 1024 * 1024
+
+#: Seconds after which an idle thread ends; the next event brings another one.
+_IDLE = 5.0
 
 Commit = Callable[[list[StoredEvent]], None]
 
 
 class Writer:
-    """A queue of events of one session in front of `commit`, which makes a batch durable.
+    """A queue of events of the session `name` in front of `commit`, which makes a batch durable.
 
-    Threads may share it. Its own thread runs only while something waits in the queue.
+    `next_seq` is the seq after the last event that came in; `release` is called once, when
+    nothing more will be committed. Threads may share it; its own thread runs only while something
+    waits in the queue.
     """
 
     def __init__(
         self,
+        name: str,
         commit: Commit,
+        release: Callable[[], None],
+        next_seq: int,
         *,
         max_delay: float = MAX_DELAY,
         max_events: int = MAX_EVENTS,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        self._commit = commit
+        self.name = name
+        self.next_seq = next_seq
+        self._commit, self._release = commit, release
         self._max_delay, self._max_events, self._max_bytes = max_delay, max_events, max_bytes
         self._queue: deque[StoredEvent] = deque()
         self._bytes = 0
-        self._failure: StoreError | None = None
-        self._closed = False
+        self._failure: StoreError | None = None  # of the thread; not told yet
+        self._lost: StoreError | None = None  # no later try can succeed
+        self._paused = False  # the thread failed: it waits for the next append or flush
+        self._closed = self._forgotten = False
         self._changed = threading.Condition()
         self._committing = threading.Lock()
         self._thread: threading.Thread | None = None
+        _unfinished.add(self)
 
     @property
     def pending(self) -> tuple[StoredEvent, ...]:
@@ -58,14 +78,16 @@ class Writer:
     def make_ready(self) -> None:
         """Raise what a write in the background met, once; write out a queue that is full.
 
-        To be called before `put`, which then cannot fail.
+        To be called before `put`, which then cannot fail. What no later try can mend (another
+        writer got there first) is raised each time.
         """
         if self._closed:
-            raise StoreError("the session is closed")
+            raise StoreError(f"session {self.name!r} is closed")
+        if self._lost is not None:
+            raise self._lost
         if self._failure is not None:
             with self._changed:
                 failure, self._failure = self._failure, None
-                self._changed.notify_all()
             if failure is not None:
                 raise failure
         if len(self._queue) >= self._max_events or self._bytes >= self._max_bytes:
@@ -75,23 +97,37 @@ class Writer:
         """Queue one event; touches no disk."""
         with self._changed:
             self._queue.append(event)
+            self.next_seq = event.seq + 1
             self._bytes += _size(event)
-            if len(self._queue) == 1 or self._thread is None:
+            if len(self._queue) == 1 or self._paused or self._thread is None:
+                self._paused = False
                 self._wake()
 
     def flush(self) -> None:
         """Return when everything queued so far is durable; raise why it is not."""
+        if self._closed:
+            return
         with self._committing:
+            if self._lost is not None:
+                raise self._lost
             with self._changed:
                 batch = list(self._queue)
                 self._failure = None
-                self._changed.notify_all()
             if batch:
-                self._commit(batch)
-            with self._changed:
-                for event in batch:
-                    self._queue.popleft()
-                    self._bytes -= _size(event)
+                self._write(batch)
+
+    def _write(self, batch: list[StoredEvent]) -> None:
+        try:
+            self._commit(batch)
+        except (Conflict, EventRefused) as error:
+            self._lost = error
+            raise
+        with self._changed:
+            for event in batch:
+                self._queue.popleft()
+                self._bytes -= _size(event)
+            self._bytes = self._bytes if self._queue else 0  # an interrupt may have miscounted
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Flush and take no more events; when the flush fails the queue stays open."""
@@ -99,47 +135,112 @@ class Writer:
         with self._changed:
             if self._queue:  # another thread appended meanwhile
                 raise StoreError("events were appended while the session was being closed")
-            self._closed = True
-            self._changed.notify_all()
+        self._finish()
 
     def drop(self) -> None:
         """Forget what is queued, and take no more events."""
         with self._committing, self._changed:
             self._queue.clear()
             self._bytes = 0
+        self._finish()
+
+    def forget(self) -> None:
+        """Leave the queue to the thread, which empties it and then closes; waits for no lock."""
+        self._forgotten = True
+        if self._queue or self._thread is not None:
+            if self._changed.acquire(blocking=False):  # else the thread looks again in a while
+                self._changed.notify_all()
+                self._changed.release()
+            return
+        self._finish()
+
+    def disown(self) -> None:
+        """Be closed at once, with nothing queued and nothing released."""
+        self._closed = True
+        self._queue.clear()
+
+    def end(self) -> None:
+        """Close at the end of the interpreter, or say on stderr what could not be written."""
+        try:
+            self.flush()
+        except Exception as error:
+            print(
+                f"dshstore: session {self.name!r}: {len(self._queue)} events not written: {error}",
+                file=sys.stderr,
+            )
+        self._finish()
+
+    def _finish(self) -> None:
+        with self._changed:
+            if self._closed:
+                return
             self._closed = True
             self._changed.notify_all()
+        _unfinished.discard(self)
+        self._release()
 
     def _wake(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="dshstore-writer", daemon=True)
-            self._thread.start()
-        else:
+        if self._thread is not None:
             self._changed.notify_all()
+            return
+        self._thread = threading.Thread(target=self._run, name="dshstore-writer", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:  # the interpreter is ending: `end` writes it
+            self._thread = None
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                if not self._changed.wait_for(self._has_work, timeout=_IDLE):
-                    self._thread = None  # the next event brings another thread
-                    return
-                if self._closed:
-                    return
-            time.sleep(self._max_delay)
+        while self._wait():
             try:
                 self.flush()
-            except StoreError as error:
+            except Exception as error:
                 with self._changed:
-                    self._failure = error
-                    self._changed.wait_for(lambda: self._failure is None or self._closed)
+                    self._failure = error if isinstance(error, StoreError) else _wrapped(error)
+                    self._paused = True
+            if self._forgotten:
+                break
+        if self._forgotten:
+            self.end()
+
+    def _wait(self) -> bool:
+        """Wait until a batch is due; False when there will be none, or none for long."""
+        with self._changed:
+            busy = self._changed.wait_for(self._has_work, timeout=_IDLE)
+            if self._closed or not busy:
+                self._thread = None
+                return False
+            self._changed.wait_for(lambda: self._closed, timeout=self._max_delay)
+            return not self._closed
 
     def _has_work(self) -> bool:
-        return bool(self._queue) or self._closed
+        return (bool(self._queue) and not self._paused) or self._closed or self._forgotten
 
 
-#: Seconds after which an idle thread ends.
-_IDLE = 5.0
+#: The writers that may still have something to write.
+_unfinished: set[Writer] = set()
+
+
+def _end_all() -> None:
+    for writer in list(_unfinished):
+        writer.end()
+
+
+def _leave_to_parent() -> None:
+    """In a forked child: what is queued, and the connection, are the parent's."""
+    while _unfinished:
+        _unfinished.pop().disown()
+
+
+atexit.register(_end_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _size(event: StoredEvent) -> int:
     return len(event.data) + (len(event.stream.body) if event.stream else 0)
+
+
+def _wrapped(error: Exception) -> StoreError:
+    failure = StoreError(f"{type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure

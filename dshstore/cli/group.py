@@ -24,6 +24,8 @@ COMMANDS = (
     "sql",
     "info",
     "repair",
+    "fork",
+    "backup",
     "quarantine",
 )
 

@@ -201,6 +201,18 @@ def messages(
     Now, or as they were after event `at`. Raises UnknownEvent for a log that holds a required
     event of unknown type, unless `allow_unknown`.
     """
+    found = messages_by_seq(database, session, at, allow_unknown=allow_unknown)
+    return (message for _, message in found if message is not None)
+
+
+def messages_by_seq(
+    database: Database,
+    session: SessionRow,
+    at: int | None = None,
+    *,
+    allow_unknown: bool = False,
+) -> Iterator[tuple[int, bytes | None]]:
+    """As `messages`, each with the seq of its event, None for one that shows the model nothing."""
     if at is not None:
         check_seq(session, at)
     if not allow_unknown and (unknown := first_unknown(database, session, at)):
@@ -221,8 +233,7 @@ def messages(
             message_id_at=lambda start: _message_id(database, session, start),
             offloaded=offloaded.get(seq, ()),
         )
-        if message is not None:
-            yield message
+        yield seq, message
 
 
 def _offloaded(database: Database, session: SessionRow, at: int | None) -> dict[int, set[int]]:

@@ -143,11 +143,13 @@ class TurnTracker:
     """Follows a log and knows at each event what is open: `turn` and `step` (None: none is).
 
     It is enough to push the events of `TRACKED_TYPES`, in order, and to `reach` the last event.
+    `last_turn` and `last_step` (of that turn) are the highest numbers so far, 0 without any.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, last_turn: int = 0) -> None:
         self.turn: Any = None
         self.step: Any = None
+        self.last_turn, self.last_step = last_turn, 0
         self._calls: dict[str, _OpenCall] = {}
         self._next_seq = 0
         self._time = 0
@@ -165,12 +167,14 @@ class TurnTracker:
         match event["type"]:
             case "turn/start" if "turn" in data:
                 self.turn, self.step = data["turn"], None
+                self.last_turn, self.last_step = _number(data["turn"], self.last_turn), 0
                 self._calls.clear()
             case "turn/end":
                 self.turn = self.step = None
                 self._calls.clear()
             case "step/start" if "step" in data:
                 self.step = data["step"]
+                self.last_step = _number(data["step"], self.last_step)
             case "step/end":
                 self.step = None
                 self._calls.clear()
@@ -185,6 +189,11 @@ class TurnTracker:
                 answered = _answered_call(data)
                 if isinstance(answered, str):
                     self._calls.pop(answered, None)
+
+    def started(self, call_id: str) -> int | None:
+        """The seq of the `tool/call` of an open call, None when it was not started."""
+        call = self._calls.get(call_id)
+        return None if call is None else call.seq
 
     def closers(self, format_version: int, cause: Cause = "interrupted") -> list[dict[str, Any]]:
         """The events that close what is open now; nothing is noted of them.
@@ -220,6 +229,11 @@ class TurnTracker:
             "time": self._time,
             "data": {"turn": self.turn, **data},
         }
+
+
+def _number(found: Any, last: int) -> int:
+    """The number of a turn or step, which may be anything in a log of others."""
+    return found if type(found) is int and found > 0 else last + 1
 
 
 def _result(format_version: int, identity: str, call_id: str, text: str) -> dict[str, Any]:

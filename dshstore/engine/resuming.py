@@ -1,4 +1,4 @@
-"""What a session needs in memory to go on writing: its surface, from the live nodes alone.
+"""What a session needs in memory to go on writing: its surface, its turns, its last header.
 
 A session of a million events is taken up again without reading its log: the live nodes come from
 the store, the payloads that later events are held against (tool results, images, tool lists of
@@ -14,6 +14,7 @@ import msgspec
 from dshstore.db import Database
 from dshstore.engine import payload, read
 from dshstore.engine.derive import OFFLOADS_SINCE, offloaded_images
+from dshstore.engine.repair import TurnTracker, follow_open_turn
 from dshstore.engine.surface import Node, Surface
 from dshstore.formats.dsh import rows
 from dshstore.jsontext import parse
@@ -54,3 +55,35 @@ def resume_surface(database: Database, session: read.SessionRow) -> Surface:
         digest = payload.digest_result(held, version) if type == "tool/result" else None
         nodes.append(Node(seq, pos, type, digest, flags))
     return Surface.resume(version, session.next_seq, nodes, headers)
+
+
+def resume_tracker(database: Database, session: read.SessionRow) -> TurnTracker:
+    """The turn, step and calls that are open, and the numbers that the next ones follow on."""
+    tracker = follow_open_turn(database, session)
+    if tracker.turn is None and (begun := last_event(database, session, "turn/start")):
+        tracker.push({**begun, "type": "turn/start"})
+        tracker.push({**begun, "type": "turn/end"})
+    return tracker
+
+
+def last_route(database: Database, session: read.SessionRow) -> tuple[str, str] | None:
+    """The provider and the model of the last request header; None without one."""
+    found = last_event(database, session, "request/header")
+    header = found["data"].get("header") if found and isinstance(found["data"], dict) else None
+    config = header.get("config") if isinstance(header, dict) else None
+    if not isinstance(config, dict):
+        return None
+    match config.get("provider"), config.get("model"):
+        case str(provider), str(model):
+            return provider, model
+        case _:
+            return None
+
+
+def last_event(database: Database, session: read.SessionRow, type: str) -> dict[str, Any] | None:
+    """The last event of one type, as the log has it."""
+    seq = read.last_of_type(database, session, type)
+    if seq is None:
+        return None
+    stored = read.stored_events(database, session, seq, seq)
+    return next(read.logical_events(stored, session.format_version), None)

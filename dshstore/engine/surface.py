@@ -138,6 +138,12 @@ class Surface:
             return ()
         return tuple(self._walk(start, end))
 
+    @property
+    def system_head(self) -> int | None:
+        """The seq of the system message at the head of the surface, if one is there."""
+        head = self._live[_RING].after
+        return head if self._live[head].type == "system/message" else None
+
     def check(self, event: Event) -> None:
         """Raise `EventRefused` if `push` would refuse the event."""
         self._judge(event)

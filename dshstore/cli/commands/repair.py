@@ -1,4 +1,4 @@
-"""`dshstore repair`: which events would close an interrupted turn."""
+"""`dshstore repair`: close an interrupted turn, or show how."""
 
 from __future__ import annotations
 
@@ -10,24 +10,37 @@ from dshstore.cli.parameters import examples, json_option, session_argument, sto
 from dshstore.cli.wording import event_line
 
 
-@click.command("repair", epilog=examples("dshstore repair garden.db frost-watch"))
+@click.command(
+    "repair",
+    epilog=examples(
+        "dshstore repair garden.db frost-watch", "dshstore repair garden.db frost-watch --apply"
+    ),
+)
 @store_argument
 @session_argument
+@click.option("--apply", is_flag=True, help="Append the events.")
 @json_option
-def command(store: str, session: str, as_json: bool) -> None:
-    """Tell how an interrupted turn would be closed.
+def command(store: str, session: str, apply: bool, as_json: bool) -> None:
+    """Close the turn in which SESSION was interrupted.
 
-    Writes the events that would be appended to SESSION, and appends none.
+    Writes the events that do it: an error result for each open call, the end of the step, the end
+    of the turn. They are appended with --apply alone.
     """
     with dshstore.open(store, mode="read") as opened:
         found = opened.session(session)
+        name, exact = found.session_id, f"{found.session_id}@v{found.format_version}"
         closers = found.closers()
-        name = visible(found.session_id)
+    if apply and closers:
+        with dshstore.open(store) as opened:
+            closers = opened.repair(exact)
     for event in closers:
         write_json(event) if as_json else write_text(event_line(event))
-    if not as_json:
-        say(
-            f"{name}: these would close its open turn; nothing was appended"
-            if closers
-            else f"{name}: no turn is open, so there is nothing to repair"
-        )
+    if as_json:
+        return
+    if not closers:
+        said = "no turn is open, so there is nothing to repair"
+    elif apply:
+        said = f"appended, {len(closers)} events"
+    else:
+        said = "these would close its open turn; nothing was appended"
+    say(f"{visible(name)}: {said}")

@@ -185,8 +185,9 @@ class RowDecoder:
 def store(event: Mapping[str, Any], version: int) -> StoredEvent:
     """The stored event of a logical event, as if it had been read from a log of format `version`.
 
-    A chunk event is stored on its own. The surface rules are not looked at. Raises `RowRefused`
-    (a ValueError) for an event that cannot be a row, or not be written as JSON.
+    A chunk event is stored on its own; a payload may be its JSON text already (a `Raw`). The
+    surface rules are not looked at. Raises `RowRefused` (a ValueError) for an event that cannot
+    be a row, or not be written as JSON.
     """
     seq, time = check_event(event)
     texts = {
@@ -348,6 +349,8 @@ def _is_bare(row: Row) -> bool:
 
 
 def _raw(value: Any) -> Raw:
+    if isinstance(value, Raw):
+        return value
     try:
         return Raw(dump_bytes(value))
     except (JsonError, TypeError) as error:

@@ -1,4 +1,4 @@
--- overview: the sessions, the youngest first
+-- sessions: the sessions, the youngest first
 SELECT session, session_id, format_version, title, first_prompt, project, runtime, model, turns, events, inherited,
        surface_nodes, first_time, last_time, created_at, parent_session, open_turn
   FROM sessions_overview ORDER BY coalesce(last_time, created_at) DESC, session DESC;

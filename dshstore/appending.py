@@ -1,0 +1,232 @@
+"""A session open for writing: append without waiting, flush to be sure.
+
+`append` checks an event against the surface in memory, by the same rules as the store's triggers,
+and queues it; the writer's thread commits. What was appended is seen by this session's own reads,
+which flush first. Two writers of one session can never both win: the later one gets Conflict and
+keeps its queue. What the events of a harness are is for `turns` and `live`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time as clock
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from msgspec import Raw
+
+from dshstore import lossless
+from dshstore.db import Database
+from dshstore.engine import append, read, resuming
+from dshstore.errors import Conflict, EventRefused, StoreError
+from dshstore.formats.dsh import direct, rows
+from dshstore.formats.dsh.envelope import RowRefused
+from dshstore.model import StoredEvent
+from dshstore.session import Session
+from dshstore.writer import MAX_DELAY, Writer
+
+#: "append", an op as the log has it, or the first and last seq of the range to replace.
+SurfaceOp = Literal["append"] | Mapping[str, Any] | tuple[int, int]
+
+
+class OpenSession(Session):
+    """A session and the queue of what is appended to it. Threads may share it.
+
+    It writes through the connection `writing`, which is its own. With `commit_each` every append
+    is durable before it returns; `resumed` says that the log is taken up where it ended.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        row: read.SessionRow,
+        writing: Database,
+        *,
+        commit_each: bool = False,
+        max_delay: float = MAX_DELAY,
+        resumed: bool = False,
+    ) -> None:
+        super().__init__(database, row)
+        self._surface = resuming.resume_surface(database, row)
+        self._appending = threading.RLock()
+        self._commit_each = commit_each
+        self._end_seed_due = resumed
+        self._joined = False
+        commit = partial(_commit, writing, row)
+        self._writer = Writer(
+            row.session_id, commit, writing.close, row.next_seq, max_delay=max_delay
+        )
+        self._closing = weakref.finalize(self, self._writer.forget)
+        self._closing.atexit = False  # the writer sees to that
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def _row(self) -> read.SessionRow:
+        self.flush()
+        return super()._row
+
+    @property
+    def next_seq(self) -> int:
+        """The seq that the next event gets."""
+        return self._surface.next_seq
+
+    @property
+    def surface(self) -> list[int]:
+        """The seqs of the events that the model sees now, in order, queued ones included."""
+        with self._appending:
+            return list(self._surface.nodes)
+
+    @property
+    def pending(self) -> list[dict[str, Any]]:
+        """The events that are not durable yet, oldest first."""
+        return [
+            event
+            for stored in self._writer.pending
+            for event in rows.logical(stored, self.format_version)
+        ]
+
+    def append(
+        self,
+        type: str,
+        data: Any,
+        *,
+        surface_op: SurfaceOp | None = None,
+        sources: Sequence[int] | None = None,
+        ignorable: bool = False,
+        time: int | None = None,
+    ) -> int:
+        """Append one event and return its seq. Touches no disk unless the queue is full.
+
+        `data` must be lossless JSON; it is copied. `surface_op` is "append", or a range
+        (first, last) to replace, for the types that the model sees; `sources` are the seqs of the
+        events that it was made of (for a replace: at least all that it shadows). `time` is in
+        epoch ms, now when left out.
+
+        Raises EventRefused with the rule's code; then nothing has changed. Also raises what an
+        earlier write met in the background: WriteFailed and StoreBusy once, Conflict each time.
+        The event is not appended then, those before it stay queued.
+        """
+        with self._appending:
+            self._begin()
+            event = {"type": type, "time": _now() if time is None else time, "data": data}
+            if ignorable:
+                event["ignorable"] = True
+            if sources is not None:
+                event["sourceEventSeqs"] = list(sources)
+            if surface_op is not None:
+                event["surfaceOp"] = self._spell(surface_op)
+            seq = self._append(event)
+        if self._commit_each and not self._joined:
+            self.flush()
+        return seq
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """For events that belong together: nobody else appends, no old failure comes between."""
+        with self._appending:
+            self._begin()
+            self._joined = True
+            try:
+                yield
+            finally:
+                self._joined = False
+        if self._commit_each:
+            self.flush()
+
+    def _begin(self) -> None:
+        if self._joined:
+            return
+        self._writer.make_ready()
+        if self._end_seed_due:  # as the harness does when it takes up a log
+            self._append({"type": "session/end-seed", "time": _now(), "data": {}})
+            self._end_seed_due = False
+
+    def _append(self, event: dict[str, Any]) -> int:
+        seq = event["seq"] = self._surface.next_seq
+        if seq != self._writer.next_seq:
+            raise StoreError(
+                f"session {self.session_id!r}: an append was interrupted halfway: close the "
+                "session and take it up again"
+            )
+        try:
+            text, plain = lossless.encode(event["data"])
+            stored = (direct.store_plain(event, text) if plain else None) or rows.store(
+                {**event, "data": Raw(text)}, self.format_version
+            )
+            self._surface.push(event)
+        except lossless.NotLossless as error:
+            raise EventRefused("data-not-json", self.session_id, seq, str(error)) from None
+        except RowRefused as error:
+            raise EventRefused("event-invalid", self.session_id, seq, str(error)) from None
+        except EventRefused as error:
+            raise EventRefused(error.code, self.session_id, seq, error.detail) from None
+        self._writer.put(stored)
+        return seq
+
+    def _check(self, type: str, data: Any, span: tuple[int, int], sources: Sequence[int]) -> None:
+        """Raise EventRefused when the surface would not take this replace as its next event."""
+        event = {"type": type, "seq": self._surface.next_seq, "data": data}
+        cited = {"sourceEventSeqs": list(sources), "surfaceOp": self._spell(span)}
+        try:
+            self._surface.check({**event, **cited})
+        except EventRefused as error:
+            raise EventRefused(error.code, self.session_id, error.seq, error.detail) from None
+
+    def _spell(self, op: SurfaceOp) -> Any:
+        if isinstance(op, tuple):
+            start, end = op
+            if self.format_version >= 3:
+                return {"op": "replace", "startSeq": start, "endSeq": end}
+            return {"op": "replace", "start": start, "end": end}
+        return op if isinstance(op, str) else dict(op)
+
+    def flush(self) -> None:
+        """Return when everything appended so far is durable.
+
+        Raises what kept it from being so; everything is still queued then, and the next flush or
+        append tries again (after a Conflict none can succeed: see `abandon`).
+        """
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Flush and close; when the flush fails the session stays open, and the queue with it."""
+        if self._closing.alive:
+            self._writer.close()
+            self._closing.detach()
+
+    def abandon(self) -> list[dict[str, Any]]:
+        """Close without writing what is still queued, and return it (after a Conflict, say)."""
+        left = self.pending
+        self._writer.drop()
+        self._closing.detach()
+        return left
+
+
+def _now() -> int:
+    return clock.time_ns() // 1_000_000
+
+
+def _commit(database: Database, session: read.SessionRow, batch: list[StoredEvent]) -> None:
+    """Append a batch; what of it is in the store already (an interrupt hid that) is passed over."""
+    try:
+        append.append_events(database, session.key, session.session_id, batch)
+    except Conflict as conflict:
+        done = [event for event in batch if event.seq < conflict.actual]
+        here = read.reload(database, session)
+        if not done or done != list(read.stored_events(database, here, batch[0].seq)):
+            raise
+        append.append_events(database, session.key, session.session_id, batch[len(done) :])
