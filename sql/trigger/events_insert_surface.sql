@@ -3,7 +3,8 @@ CREATE TRIGGER events_insert_surface BEFORE INSERT ON events
 WHEN NEW.surface_op IS NOT NULL OR NEW.source_event_seqs IS NOT NULL OR NEW.surface_formats <> 0
 BEGIN
   INSERT INTO surface_rules (session, seq, type, data, source_event_seqs, surface_op, ignorable, version, eligible)
-  SELECT NEW.session, NEW.seq, NEW.type, NEW.data, NEW.source_event_seqs, NEW.surface_op, NEW.ignorable,
-         format_version, NEW.surface_formats >> format_version & 1
+  SELECT NEW.session, NEW.seq, NEW.type,
+         CASE WHEN NEW.surface_op IS NOT '"append"' THEN NEW.data END, -- it may be large, and an append is not compared
+         NEW.source_event_seqs, NEW.surface_op, NEW.ignorable, format_version, NEW.surface_formats >> format_version & 1
     FROM sessions WHERE id = NEW.session;
 END;
