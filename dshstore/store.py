@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from dshstore import schema
 from dshstore.db import Database, Durability, Parameters, Row
-from dshstore.engine import append, discovery, fork, importing, overview, read, repair
+from dshstore.engine import append, discovery, fork, importing, migrate, overview, read, repair
 from dshstore.engine import salvage as salvaging
 from dshstore.engine import verify as verifying
 from dshstore.engine.findings import Finding
@@ -273,11 +273,7 @@ class Store:
         in the fork, open calls with results that say so. Raises SessionNotFound, EventNotFound,
         SessionExists; ForkRefused for an open turn before format v4; UnknownEvent as `resume`.
         """
-        parent = read.find_session(self._database, session_id)
-        for session in list(self._live):
-            if session.session_id == parent.session_id:
-                session.flush()
-        parent = read.reload(self._database, parent)
+        parent = self._find_flushed(session_id)
         row = fork.fork_session(
             self._database,
             parent,
@@ -287,6 +283,25 @@ class Store:
             allow_unknown=allow_unknown,
         )
         return self._open_live(row, False, commit_each, max_delay)
+
+    def migrate(self, session_id: str, to: int = 2) -> Session:
+        """The session in log format `to` (1 or 2), beside the generation that it had so far.
+
+        It is what its harness would make of the log, and shows a model what the old generation
+        shows. A session of that format comes back as it is, and one that was migrated before
+        as it was, however it went on. Raises SessionNotFound; MigrationRefused, with the seq of
+        the event that cannot be migrated: then nothing has changed.
+        """
+        row = migrate.migrate(self._database, self._find_flushed(session_id), to)
+        return Session(self._database, row)
+
+    def _find_flushed(self, session_id: str) -> read.SessionRow:
+        """The session, with all that was appended to it here."""
+        row = read.find_session(self._database, session_id)
+        for session in list(self._live):
+            if session.session_id == row.session_id:
+                session.flush()
+        return read.reload(self._database, row)
 
     def repair(self, session_id: str) -> list[dict[str, Any]]:
         """Close the turn in which a session was interrupted; the events that were appended.

@@ -25,6 +25,7 @@ COMMANDS = (
     "info",
     "repair",
     "fork",
+    "migrate",
     "backup",
     "quarantine",
 )

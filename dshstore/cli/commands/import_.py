@@ -10,7 +10,7 @@ import click
 import msgspec
 
 import dshstore
-from dshstore import ImportResult, Limits, LogRefused, Store
+from dshstore import ImportResult, Limits, LogRefused, MigrationRefused, Store
 from dshstore.cli.output import flush, say, visible, write_json, write_text
 from dshstore.cli.parameters import (
     examples,
@@ -28,6 +28,9 @@ _OUTCOMES = ("imported", "extended", "unchanged", "skipped", "salvaged", "refuse
 
 _DEFAULT = Limits()
 
+#: The log format that --migrate leads to.
+_MIGRATED = 2
+
 
 @click.command(
     "import",
@@ -42,6 +45,11 @@ _DEFAULT = Limits()
     "--salvage",
     is_flag=True,
     help="Of a broken log, import the sound part and set the rest aside (see `quarantine`).",
+)
+@click.option(
+    "--migrate",
+    is_flag=True,
+    help="Migrate what is older than log format v2 to v2 (see `migrate`).",
 )
 @click.option(
     "--all-generations",
@@ -78,6 +86,7 @@ def command(
     store: str,
     paths: tuple[str, ...],
     salvage: bool,
+    migrate: bool,
     all_generations: bool,
     max_line: int,
     max_decoded: int,
@@ -93,11 +102,15 @@ def command(
     limits = Limits(max_line=max_line, max_decoded=max_decoded, max_ratio=max_ratio)
     progress = ImportProgress() if ImportProgress.wanted() and not as_json else None
     outcomes: Counter[str] = Counter()
+    stayed = 0
     with dshstore.open(store) as opened:
         for path in paths:
             before = outcomes.total()
             for result in _results(opened, path, salvage, all_generations, limits, progress):
                 outcomes[result.outcome] += 1
+                if migrate and _is_old(result):
+                    result, migrated = _migrate(opened, result)
+                    stayed += not migrated
                 if progress:
                     progress.clear()
                 write_json(msgspec.to_builtins(result)) if as_json else _tell(result)
@@ -107,7 +120,23 @@ def command(
     if not as_json and outcomes.total() > 1:
         counted = (f"{outcomes[name]} {name}" for name in _OUTCOMES if outcomes[name])
         say(f"{outcomes.total()} logs: {', '.join(counted)}")
-    return 1 if outcomes["refused"] else 0
+    return 1 if outcomes["refused"] or stayed else 0
+
+
+def _is_old(result: ImportResult) -> bool:
+    return result.format_version is not None and result.format_version < _MIGRATED
+
+
+def _migrate(store: Store, result: ImportResult) -> tuple[ImportResult, bool]:
+    """Migrate what was imported: the result with a note on it, and whether it could be done."""
+    name = f"{result.session_id}@v{result.format_version}"
+    try:
+        session = store.migrate(name, to=_MIGRATED)
+    except MigrationRefused as refusal:
+        note, done = f"not migrated to v{_MIGRATED}: {refusal}", False
+    else:
+        note, done = f"migrated to v{_MIGRATED}: {session.next_seq} events", True
+    return msgspec.structs.replace(result, notes=[*result.notes, note]), done
 
 
 def _results(
