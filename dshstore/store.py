@@ -344,7 +344,8 @@ class Store:
         Raises QueryFailed with the place in the SQL, also after `seconds`, and for a statement
         that would change something.
         """
-        return self._database.ask(statement, parameters, seconds)
+        # on a connection of its own: what a user's SQL may do is no measure for the store's
+        return Database.open(self.path, "read").ask(statement, parameters, seconds)
 
     def info(self) -> dict[str, Any]:
         """What the file is and how much it holds."""
