@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -34,24 +33,24 @@ class PipeClosed(Exception):
 
 def write(data: bytes) -> None:
     """Write bytes to stdout. Raises WriteFailed, or PipeClosed when nobody reads on."""
-    with _failures():
+    try:
         sys.stdout.buffer.write(data)
+    except OSError as error:
+        raise _failure(error) from error
 
 
 def flush() -> None:
     """Hand on what was written so far. Raises as `write` does."""
-    with _failures():
-        sys.stdout.flush()
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
     try:
-        yield
-    except BrokenPipeError as error:
-        raise PipeClosed from error
+        sys.stdout.flush()
     except OSError as error:
-        raise WriteFailed(f"standard output: {error.strerror}") from error
+        raise _failure(error) from error
+
+
+def _failure(error: OSError) -> Exception:
+    if isinstance(error, BrokenPipeError):
+        return PipeClosed()
+    return WriteFailed(f"standard output: {error.strerror}")
 
 
 def write_json(value: Any) -> None:

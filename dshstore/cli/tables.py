@@ -6,7 +6,7 @@ how wide plain columns are, and what is wider stands over. Only long cells on a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -35,35 +35,28 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     if not columns:
         return
     names = [visible(name) for name in columns]
-    parts = _parts(rows)
-    first = next(parts)
-    widths = [
-        max(display_width(names[i]), *(display_width(_shown(row[i])) for row in first), 0)
-        for i in range(len(names))
-    ]
-    numeric = [_is_numeric(row[i] for row in first) for i in range(len(names))]
-    if is_terminal() and _least_width(widths) <= console().width:
-        _draw(names, widths, numeric, first)
-        for part in parts:
-            _draw(names, widths, numeric, part)
-        return
-    widths = [
-        max(display_width(name), min(width, _PADDED))
-        for name, width in zip(names, widths, strict=True)
-    ]
-    _write_line(names, widths, numeric)
-    _write_line(["-" * width for width in widths], widths, numeric)
-    for part in chain([first], parts):
-        for row in part:
-            _write_line(map(_shown, row), widths, numeric)
-
-
-def _parts(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
-    """The rows in parts; a first one, even when it is empty."""
     remaining = iter(rows)
-    yield list(islice(remaining, _PART))
-    while part := list(islice(remaining, _PART)):
-        yield part
+    first = list(islice(remaining, _PART))
+    numeric = [_is_numeric(row[i] for row in first) for i in range(len(names))]
+    terminal = is_terminal()
+
+    def shown(part: Iterable[Sequence[Any]]) -> list[list[str]]:
+        return [[_line(value, terminal) for value in row] for row in part]
+
+    cells = shown(first)
+    widths = [max(map(display_width, column)) for column in zip(names, *cells, strict=True)]
+    if terminal and _least_width(widths) <= console().width:
+        _draw(names, widths, numeric, cells)
+        while cells := shown(islice(remaining, _PART)):
+            _draw(names, widths, numeric, cells)
+        return
+    padded = [
+        min(width, max(_PADDED, display_width(n))) for n, width in zip(names, widths, strict=True)
+    ]
+    _write_line(names, padded, numeric)
+    _write_line(["-" * width for width in padded], padded, numeric)
+    for row in chain(first, remaining):
+        _write_line([_line(value, terminal) for value in row], padded, numeric)
 
 
 def _is_numeric(values: Iterable[Any]) -> bool:
@@ -71,9 +64,9 @@ def _is_numeric(values: Iterable[Any]) -> bool:
     return bool(found) and all(isinstance(value, int | float) for value in found)
 
 
-def _shown(value: Any) -> str:
+def _line(value: Any, terminal: bool) -> str:
     text = cell_text(value)
-    return shorten(text, _SHOWN) if is_terminal() else visible(text)
+    return shorten(text, _SHOWN) if terminal else visible(text)
 
 
 def _least_width(widths: Sequence[int]) -> int:
@@ -85,7 +78,7 @@ def _draw(
     names: Sequence[str],
     widths: Sequence[int],
     numeric: Sequence[bool],
-    rows: Iterable[Sequence[Any]],
+    cells: Iterable[Sequence[str]],
 ) -> None:
     from rich import box
     from rich.table import Table
@@ -99,8 +92,8 @@ def _draw(
             overflow="fold",
             no_wrap=width <= _ONE_LINE,
         )
-    for row in rows:
-        table.add_row(*(Text(_shown(value)) for value in row))
+    for row in cells:
+        table.add_row(*map(Text, row))
     console().print(table)
 
 
