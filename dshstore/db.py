@@ -63,11 +63,8 @@ class Database:
     @classmethod
     def peek(cls, path: str) -> Database:
         """Open a file whose nature is not known, so that not a byte of it or beside it changes."""
-        wal = Path(f"{path}-wal")
         with _errors(path):
-            if wal.exists() and wal.stat().st_size:
-                return cls(_connect(path, "ro"), path)
-            return cls(_connect(path, "ro", "immutable=1"), path)
+            return cls(_connect_peeking(path), path)
 
     @classmethod
     def create(cls, path: str, build: Callable[[Database], None]) -> Database:
@@ -76,7 +73,7 @@ class Database:
         Processes that create one file at once wait for each other; `build` finds what the first
         of them built. The file is readable and writable by its owner alone.
         """
-        with suppress(FileExistsError), _errors(path):
+        with _errors(path), suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with _errors(path):
             connection = _connect(path, "rw")
@@ -288,6 +285,24 @@ def _connect(path: str, access: Literal["ro", "rw"], *options: str) -> apsw.Conn
     return connection
 
 
+def _connect_peeking(path: str) -> apsw.Connection:
+    """A connection that reads what is there now and leaves no trace."""
+    if _holds(path, "-wal"):
+        # where nobody has the log open its index is kept in memory, not in a file -shm
+        is_open = Path(f"{path}-shm").exists()
+        connection = _connect(path, "ro", *(() if is_open else ("vfs=unix-none",)))
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        if not is_open:
+            connection.pragma("locking_mode", "exclusive")
+        return connection
+    if _holds(path, "-journal"):  # a process is writing, or broke off and left that to be undone
+        with suppress(apsw.ReadOnlyError):
+            connection = _connect(path, "ro")
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            return connection
+    return _connect(path, "ro", "immutable=1")
+
+
 def _connect_reading(path: str) -> apsw.Connection:
     """A connection that only reads.
 
@@ -295,9 +310,8 @@ def _connect_reading(path: str) -> apsw.Connection:
     and -shm away again); without that right we read as read-only, and in a folder that cannot
     hold -shm as an immutable file, which is right while no -wal stands beside it.
     """
-    wal = Path(f"{path}-wal")
     for access, options in (("rw", ()), ("ro", ()), ("ro", ("immutable=1",))):
-        if options and wal.exists() and wal.stat().st_size:
+        if options and _holds(path, "-wal"):
             break
         try:
             connection = _connect(path, access, *options)  # type: ignore[arg-type]
@@ -310,6 +324,12 @@ def _connect_reading(path: str) -> apsw.Connection:
         f"{path}: cannot be read here: the folder is not writable and a -wal file stands beside "
         "the store; copy store and -wal elsewhere, or open it once where its folder is writable"
     )
+
+
+def _holds(path: str, suffix: str) -> bool:
+    """Whether SQLite's own file of this suffix stands beside the file, and is not empty."""
+    beside = Path(path + suffix)
+    return beside.exists() and beside.stat().st_size > 0
 
 
 def _configured(connection: apsw.Connection, durability: Durability | None) -> apsw.Connection:
