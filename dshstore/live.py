@@ -12,7 +12,7 @@ from typing import Any
 
 from dshstore.db import Database
 from dshstore.engine import read, resuming
-from dshstore.errors import StoreError
+from dshstore.errors import EventRefused, StoreError
 from dshstore.formats.dsh import shapes
 from dshstore.jsontext import dump
 from dshstore.turns import TurnSession
@@ -233,10 +233,13 @@ class LiveSession(TurnSession):
         Raises EventRefused when that is no tool result on the surface, OutOfTurn outside a turn.
         """
         read.check_seq(self._row, seq)
-        [old] = (event["data"] for event in self.events(seq, seq))
+        [old] = self.events(seq, seq)
+        if old["type"] != "tool/result":
+            raise EventRefused("result-rewrite-target", self.session_id, seq, old["type"])
         with self._together():
             self._turn()
-            data = shapes.rewritten_result(self.format_version, old, shapes.blocks(content))
+            told = shapes.blocks(content)
+            data = shapes.rewritten_result(self.format_version, old["data"], told)
             self._check("tool/result", data, (seq, seq), (seq,))
             pruned = self.append("compaction/prune", shapes.compaction_prune(seq, shadowed_tokens))
             return self.append("tool/result", data, surface_op=(seq, seq), sources=[pruned, seq])

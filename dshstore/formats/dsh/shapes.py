@@ -104,6 +104,8 @@ def tool_result(
 
 def rewritten_result(version: int, data: Mapping[str, Any], content: Sequence[Block]) -> Payload:
     """Data of a `tool/result` that says the same as another one's, with other content."""
+    if version == 0 and "message" not in data:  # of an old harness
+        return {**data, "content": content}
     message = data["message"]
     if version >= RESULTS_SINCE:
         return {**data, "message": {**message, "content": content}}
