@@ -333,7 +333,7 @@ def _write(value: Any, spell: Callable[[Any], str], half: _Half = _escaped) -> s
     rests: list[tuple[Iterator[Any], str]] = []
     while True:
         if isinstance(value, str):
-            out.append(value if type(value) is _Token else _quote(value))
+            out.append(value if type(value) is _Token else _mend(_quote(value), half))
         elif value is None:
             out.append("null")
         elif isinstance(value, bool):
@@ -362,10 +362,10 @@ def _write(value: Any, spell: Callable[[Any], str], half: _Half = _escaped) -> s
             if end == "}":
                 if not isinstance(key, str):
                     raise TypeError(f"a JSON key is a str, not {type(key).__name__}")
-                out.append(_quote(key) + ":")
+                out.append(_mend(_quote(key), half) + ":")
             break
         else:
-            return _mend("".join(out), half)
+            return "".join(out)
 
 
 def _spell(number: float) -> str:

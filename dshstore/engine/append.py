@@ -81,11 +81,13 @@ class Batches:
         batch: list[StoredEvent] = []
         try:
             for event in self._events:
-                batch.append(event)
-                size += len(event.data) + (len(event.stream.body) if event.stream else 0)
+                # only now: whoever reads the events lets go of the lines before this one
                 if len(batch) == _BATCH_ROWS or size >= _BATCH_BYTES:
                     yield from self._hand_out(key, batch)
                     size, batch = 0, []
+                batch.append(event)
+                size += len(event.data) + len(event.raw or b"")
+                size += len(event.stream.body) if event.stream else 0
         except StoreError:
             yield from self._hand_out(
                 key, batch
@@ -121,6 +123,7 @@ class Batches:
         ]
         if streams:
             yield _SQL.insert_stream, streams
+        self._batch = []
 
     def event_of(self, error: RuleBroken) -> StoredEvent | None:
         """The event whose row a trigger refused."""

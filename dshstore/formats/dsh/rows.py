@@ -38,6 +38,9 @@ from dshstore.model import Block, StoredEvent, StreamPart
 #: Of a JSON text without its strings: whether it has a number that can be spelled in two ways.
 _has_odd_number = re.compile(rb"[0-9][.eE]|-0|[0-9]{16}").search
 
+#: Bytes that a block may have of which a message may speak later.
+_RECENT = 4 << 20
+
 
 class RowDecoder:
     """Reads the event lines of one log of format `version`, from event `next_seq` on.
@@ -52,7 +55,8 @@ class RowDecoder:
         self.notes: list[str] = []
         self._first = next_seq
         self._run: Run | None = None
-        #: The lines of this block and of the one before, each with the number of the first.
+        #: The lines of this block and of the one before, each with the number of the first; none
+        #: from a large one on, whose lines would be held for long.
         self._recent: list[tuple[list[bytes], int]] = []
 
     @property
@@ -80,7 +84,8 @@ class RowDecoder:
         begins = list(accumulate(map(len, lines), initial=0))  # without the LFs
         if b"\r" in block.data:
             lines = [line.removesuffix(b"\r") for line in lines]
-        self._recent = [*self._recent[-1:], (lines, block.line)]
+        short = len(block.data) <= _RECENT
+        self._recent = [*self._recent[-1:], (lines, block.line)] if short else []
         at = 0
         while at < len(lines):
             if self._run is not None and (taken := self._run.add_deltas(lines, at)):
