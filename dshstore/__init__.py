@@ -2,11 +2,14 @@
 
 from dshstore import streams
 from dshstore.engine.derive import derive
+from dshstore.engine.findings import CODES as FINDING_CODES
+from dshstore.engine.findings import Finding
 from dshstore.engine.importing import ImportResult
 from dshstore.engine.overview import SessionSummary
 from dshstore.engine.requesting import Request
 from dshstore.engine.salvage import QuarantinedPiece
 from dshstore.engine.surface import Folded, fold
+from dshstore.engine.why import EventBrief, Explanation
 from dshstore.errors import (
     Conflict,
     CorruptStore,
@@ -39,11 +42,15 @@ from dshstore.store import open_store as open
 __version__ = "0.1.0"
 
 __all__ = [
+    "FINDING_CODES",
     "Conflict",
     "CorruptStore",
     "Difference",
+    "EventBrief",
     "EventNotFound",
     "EventRefused",
+    "Explanation",
+    "Finding",
     "Folded",
     "ForkRefused",
     "ImportResult",

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dshstore.db import Database
-from dshstore.engine import exporting, read, repair, requesting
+from dshstore.engine import exporting, read, repair, requesting, why
 from dshstore.engine.requesting import Request
 from dshstore.formats.dsh import rows
 from dshstore.jsontext import parse
@@ -132,3 +132,7 @@ class Session:
     def closers(self) -> list[dict[str, Any]]:
         """The events that would close an interrupted turn; none when no turn is open."""
         return repair.find_closers(self._database, self._row)
+
+    def why(self, seq: int) -> why.Explanation:
+        """What event `seq` was made of, and what stands for it now. Raises EventNotFound."""
+        return why.explain(self._database, self._row, seq)

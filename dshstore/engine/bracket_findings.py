@@ -59,7 +59,7 @@ class Calls:
 
     def answer(self, seq: int, data: Mapping[str, Any]) -> Iterator[Fault]:
         """An appended `tool/result`."""
-        call_id = _answered(data)
+        call_id = answered_call(data)
         if not isinstance(call_id, str) or not call_id:
             yield Fault(seq, "call-id-empty", "the result has no call id")
             return
@@ -85,7 +85,8 @@ class Calls:
             yield Fault(call.seq, "call-open", f"call {call_id!r} was {begun} and has no result")
 
 
-def _answered(data: Mapping[str, Any]) -> Any:
+def answered_call(data: Mapping[str, Any]) -> Any:
+    """The id of the call that the payload of a `tool/result` answers, if it names one."""
     message = data.get("message", {"source": data})  # old v0 results have no message
     source = message.get("source") if isinstance(message, Mapping) else None
     return source.get("callId") if isinstance(source, Mapping) else None
