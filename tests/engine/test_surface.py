@@ -219,3 +219,18 @@ def test_only_a_complete_tool_that_stands_once_can_be_added() -> None:
         "no tool",
     ]
     assert read_tool_names({"header": {"tools": tools}}) == {"shell", "late"}
+
+
+def test_a_span_is_what_stands_between_its_ends_by_position() -> None:
+    log = LogBuilder(2)
+    for words in "abcd":
+        log.append("user/message", log.user(text(words)))
+    log.replace("user/message", log.user(text("e")), 1, 2)
+    surface = Surface(2)
+    _push_all(surface, log.events)
+    assert surface.nodes == (0, 4, 3)
+    assert surface.span(0, 3) == (0, 4, 3)
+    assert surface.span(4, 4) == (4,)
+    assert (
+        surface.span(3, 4) == surface.span(1, 3) == surface.span(0, 9) == surface.span(-1, 3) == ()
+    )

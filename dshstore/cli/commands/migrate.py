@@ -12,8 +12,8 @@ from dshstore.cli.parameters import examples, json_option, session_argument, sto
 @click.command(
     "migrate",
     epilog=examples(
-        "dshstore migrate garden.db frost-watch",
-        "dshstore migrate garden.db frost-watch@v0 --to 1",
+        "dshstore migrate garden.db bean-bed",
+        "dshstore migrate garden.db bean-bed@v0 --to 1",
     ),
 )
 @store_argument
@@ -31,16 +31,16 @@ def command(store: str, session: str, to: int, as_json: bool) -> None:
     """
     with dshstore.open(store, mode="read") as opened:
         found = opened.session(session)
-        exact = f"{found.session_id}@v{found.format_version}"
+        name, before, old_events = found.session_id, found.format_version, found.next_seq
     with dshstore.open(store) as opened:
-        migrated = opened.migrate(exact, to=to)
+        migrated = opened.migrate(f"{name}@v{before}", to=to)
         version, events = migrated.format_version, migrated.next_seq
     if as_json:
-        made = {"session_id": found.session_id, "format_version": version, "events": events}
-        write_json({**made, "migrated_from": found.format_version})
+        made = {"session_id": name, "format_version": version, "events": events}
+        write_json({**made, "migrated_from": before})
         return
-    write_text(f"{found.session_id}@v{version}")
-    if found.format_version == version:
-        say(f"{visible(found.session_id)}: it is in format v{version} already")
+    write_text(f"{name}@v{version}")
+    if before == version:
+        say(f"{visible(name)}: it is in format v{version} already")
     else:
-        say(f"{visible(found.session_id)}: {found.next_seq} events, as v{version} {events}")
+        say(f"{visible(name)}: {old_events} events, as v{version} {events}")
