@@ -34,7 +34,7 @@ SurfaceOp = Literal["append"] | Mapping[str, Any] | tuple[int, int]
 
 
 class OpenSession(Session):
-    """A session and the queue of what is appended to it. Threads may share it.
+    """A session and the queue of what is appended to it; threads may share it to append and flush.
 
     It writes through the connection `writing`, which is its own. With `commit_each` every append
     is durable before it returns; `resumed` says that the log is taken up where it ended.
