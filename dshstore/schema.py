@@ -44,7 +44,7 @@ def create(path: str) -> Database:
             raise NotAStore(path, f"empty, but {path}-wal is not: a store lost its main file")
     database = Database.create(path, _build)
     _check(database)
-    _log_ahead(database)
+    database.set_journal_wal()
     return database
 
 

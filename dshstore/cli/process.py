@@ -11,6 +11,7 @@ import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -41,6 +42,7 @@ def main() -> int:
     """Run the command line of this process; its exit status."""
     sys.setrecursionlimit(RECURSION_LIMIT)
     _open_standard_streams()
+    warnings.showwarning = _tell_warning
     status = run(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -97,6 +99,11 @@ def _tell(error: BaseException) -> None:
         case _:
             said = visible(f"{type(error).__name__}: {error}")
             say(f"this is a defect in dshstore: {said}; set {TRACEBACK}=1 for the traceback")
+
+
+def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
+    with suppress(OSError):
+        say(visible(str(message)))
 
 
 def _place(error: QueryFailed) -> list[str]:

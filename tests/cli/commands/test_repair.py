@@ -32,3 +32,13 @@ def test_a_session_without_an_open_turn_needs_no_repair(garden: Path) -> None:
     done = cli("repair", garden, "seedlings")
     assert (done.status, done.out) == (0, b"")
     assert "nothing to repair" in done.err
+
+
+def test_the_events_are_appended_when_asked_for(garden: Path) -> None:
+    wanted = cli("repair", garden, "frost-watch", "--json").objects
+    done = cli("repair", garden, "frost-watch", "--apply", "--json")
+    assert (done.status, done.objects, done.err) == (0, wanted, "")
+    assert cli("events", garden, "frost-watch", "--json").objects[8:] == wanted
+    again = cli("repair", garden, "frost-watch", "--apply")
+    assert (again.status, again.out) == (0, b"")
+    assert "nothing to repair" in again.err
