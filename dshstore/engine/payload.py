@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from itertools import count
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import msgspec
@@ -46,10 +46,67 @@ def digest_result(data: Any, format_version: int) -> bytes:
     their content: `message.content` from v4 on, `message.content[0].content` before that (the
     message wraps one block), and `content` where a v0 result has no message yet.
     """
-    # One flat list stands for the whole tree: numbers are doubles in it, so an int can say how
-    # many members follow (of an object, its keys sorted) or, negative, how many elements.
+    blanked = _blank(data, format_version)
+    text = _write_even(blanked)
+    if text is None or text.count(b"{") + text.count(b"[") > _FLAT_DEPTH:
+        text = _write_flat(blanked)
+    return blake2b(text, digest_size=16).digest()
+
+
+#: What may be nested more often than this is written without recursion.
+_FLAT_DEPTH = 100
+
+_write_sorted = msgspec.json.Encoder(order="sorted").encode
+_FLOAT = object()
+_read_integers = msgspec.json.Decoder(float_hook=lambda text: _FLOAT).decode
+
+#: Every digit as a zero (a search for sixteen of them is then quick), and as many as are too many.
+_AS_ZEROS, _LONG_NUMBER = bytes.maketrans(b"123456789", b"000000000"), b"0" * 16
+
+
+def _write_even(value: Any) -> bytes | None:
+    """The JSON text that all equal values have; None for what has no such text."""
+    try:
+        text = _write_sorted(value)
+        # what comes back equal had no floats, and these integers are the same as doubles
+        if _read_integers(text) == value and _LONG_NUMBER not in text.translate(_AS_ZEROS):
+            return text
+    except _UNWRITABLE:
+        pass
+    try:
+        return _write_sorted(_even_out(value))
+    except _UNWRITABLE:
+        return None
+
+
+_UNWRITABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
+
+
+def _even_out(value: Any) -> Any:
+    """The value with one spelling for equal numbers and strings. Raises ValueError for some."""
+    if isinstance(value, str):
+        joined = value if value.isascii() else _join_halves(value)
+        if isinstance(joined, bytes):
+            raise ValueError("half a surrogate pair")
+        return joined
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, _NUMBER):
+        number = _to_double(value)
+        if not isfinite(number):
+            raise ValueError("an infinite number")
+        return int(number) if number.is_integer() and abs(number) < 1e15 else number
+    if isinstance(value, _ARRAY):
+        return [_even_out(item) for item in value]
+    return {_even_out(key): _even_out(item) for key, item in value.items()}
+
+
+def _write_flat(whole: Any) -> bytes:
+    """The value as one flat list, for what no JSON text holds."""
+    # Numbers are doubles in it, so an int can say how many members follow (of an object, its keys
+    # sorted) or, negative, how many elements.
     flat: list[Any] = []
-    todo = [_blank(data, format_version)]
+    todo = [whole]
     while todo:
         value = todo.pop()
         if isinstance(value, str):
@@ -65,7 +122,7 @@ def digest_result(data: Any, format_version: int) -> bytes:
             flat.append(len(value))
             for key in sorted(value, reverse=True):
                 todo += (value[key], key)
-    return blake2b(msgspec.msgpack.encode(flat), digest_size=16).digest()
+    return msgspec.msgpack.encode(flat)
 
 
 def _blank(data: Any, format_version: int) -> Any:
@@ -253,4 +310,6 @@ def _developer_fault(seq: int, detail: str) -> EventRefused:
 
 
 def _get(holder: Any, key: str) -> Any:
+    if type(holder) is dict:  # as it nearly always is: asking for an abstract class takes time
+        return holder.get(key)
     return holder.get(key) if isinstance(holder, Mapping) else None

@@ -14,8 +14,8 @@ from dshstore.formats.dsh.cutting import SETTLEMENTS
 from dshstore.jsontext import READABLE_DEPTH
 from dshstore.model import MAX_SAFE, StoredEvent
 
-#: A number that may be spelled in two ways: of 16 digits or more, or what looks like one.
-_find_long_number = re.compile(rb"[0-9]{16}").search
+#: A number of 16 digits may be spelled in two ways; with each digit as a zero it is found quickly.
+_AS_ZEROS, _LONG_NUMBER = bytes.maketrans(b"123456789", b"000000000"), b"0" * 16
 
 _is_plain_type = re.compile(r"[a-z0-9/_.:-]+").fullmatch
 
@@ -38,7 +38,7 @@ def store_plain(event: Mapping[str, Any], text: bytes) -> StoredEvent | None:
         or text.count(b"{") + text.count(b"[") > READABLE_DEPTH
         or not _is_plain_type(kind)
         or (sources is not None and not all(type(source) is int for source in sources))
-        or (kind == "tool/result" and _find_long_number(text))
+        or (kind == "tool/result" and _LONG_NUMBER in text.translate(_AS_ZEROS))
     ):
         return None
     return StoredEvent(

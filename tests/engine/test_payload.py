@@ -1,0 +1,62 @@
+"""Digests of tool results: equal exactly where JavaScript finds the payloads equal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dshstore.engine.payload import digest_result
+from dshstore.jsontext import same
+
+numbers = [0, 1, 1.0, -0.0, 1.5, 2**53, float(2**53), 2**53 + 1, 10**14, 10**15, 1e15, -7, -7.0]
+numbers += [10**22, 1e22, 10**400, float("inf")]
+texts = ["", "1", "a", "é", "\U0001f331", "\ud83c\udf31", "\ud83c", "\udf31"]
+scalars = st.sampled_from([None, True, False, *numbers, *texts])
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "b", "é", "\ud83c"]), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def digest(meta: Any) -> bytes:
+    return digest_result({"message": {"content": []}, "meta": meta}, 4)
+
+
+@given(values, values)
+def test_digests_are_equal_exactly_when_the_values_are(one: Any, other: Any) -> None:
+    assert (digest(one) == digest(other)) == same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([1, {"a": 2}], [1.0, {"a": 2.0}]),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({"\ud83c\udf31": 0.0}, {"\U0001f331": -0.0}),
+        (2**53 + 1, float(2**53)),
+        (10**15, 1e15),
+        (10**400, float("inf")),
+        ([[[["\ud83c", 1]]]], [[[["\ud83c", 1.0]]]]),
+        ((1, 2), [1, 2]),
+    ],
+)
+def test_two_spellings_of_one_value_have_one_digest(one: Any, other: Any) -> None:
+    assert digest(one) == digest(other)
+
+
+@pytest.mark.parametrize("depth", [50, 150, 900])
+def test_depth_does_not_matter(depth: int) -> None:
+    def nest(leaf: Any) -> Any:
+        for _ in range(depth):
+            leaf = {"a": [leaf]}
+        return leaf
+
+    assert digest(nest(1)) == digest(nest(1.0))
+    assert digest(nest(1)) != digest(nest(2))
