@@ -152,7 +152,11 @@ class Store:
         self, stream: Rewindable, name: str, salvage: bool, limits: Limits
     ) -> ImportResult:
         take = salvaging.salvage_log if salvage else importing.import_log
-        return take(self._database, stream, name, limits=limits)
+        try:
+            return take(self._database, stream, name, limits=limits)
+        except LogRefused as error:
+            error.path = error.path or name
+            raise
 
     def quarantine(self, session_id: str | None = None) -> Iterator[QuarantinedPiece]:
         """What was set aside of the logs of one session, or of all, in the order of the logs.

@@ -37,9 +37,10 @@ class Piece(NamedTuple):
     """Some bytes of a log.
 
     `offset` is the first one's in a plain log, the frame's in a zstd one; `line` is None for the
-    undecoded bytes of a bad or torn frame. A record claims the seqs `seq` to `seq + events - 1`. `fault`
-    says what is wrong with a piece by itself, None for a sound record. The log ends in a `torn`
-    piece; what follows a `header` is another log.
+    undecoded bytes of a bad or torn frame. A record claims the seqs `seq` to `seq + events - 1`.
+    `fault` says what is wrong with a piece by itself, None for a sound record. The log ends in a
+    `torn` piece; what follows a `header` is another log; a piece set `apart` is of a line that is
+    no row.
     """
 
     kind: Literal["record", "debris", "padding"]
@@ -52,6 +53,7 @@ class Piece(NamedTuple):
     fault: str | None = None
     torn: bool = False
     header: bool = False
+    apart: bool = False
 
 
 class Scan:
@@ -163,7 +165,7 @@ class Scan:
             raw, at = line[start:end], offset + (start if frame is None else 0)
             if kind == "record":
                 try:
-                    yield self._record(raw, number, frame, at)
+                    yield self._record(raw, number, frame, at)._replace(apart=True)
                 except RowRefused as refusal:
                     yield Piece("record", raw, number, frame, at, _claimed(raw), fault=str(refusal))
             elif kind == "header":

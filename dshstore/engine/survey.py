@@ -221,7 +221,7 @@ class Survey:
             self._lines.append(record.line or 0)
             self._hashes.append(hash(record.raw))
             self._next += record.events
-        elif state != _State.TORN:
+        if not record.torn and (record.apart or state != _State.TAKEN):
             self._find_defect(record)
 
     def _state_of(self, record: Piece) -> _State:

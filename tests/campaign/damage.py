@@ -51,7 +51,6 @@ def generate(count: int) -> list[SampleSession]:
 
 def pack(log: SoundLog, random: Random) -> SoundLog:
     """The log as frames of one or several lines, now and then cut within a line."""
-    lines = log.data.splitlines(keepends=True) if b"\r" not in log.data else [log.data]
     lines = log.data.split(b"\n")
     lines = [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     pieces: list[bytes] = []

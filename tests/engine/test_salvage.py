@@ -161,9 +161,11 @@ def test_pieces_that_are_no_record_are_stepped_over(store: Store) -> None:
 def test_records_that_lost_their_line_end_are_taken(store: Store) -> None:
     head, events = header(), lines(turns(1))
     log = head + b"".join(events[:3]) + events[3][:-1] + b"".join(events[4:])
-    refusal(store, log)
-    assert salvage(store, log).events == 6
+    assert "would keep events 0..5 and set nothing aside" in refusal(store, log).reason
+    result = salvage(store, log)
+    assert (result.outcome, result.events, result.line) == ("salvaged", 6, 5)
     assert exported(store) == head + b"".join(events)
+    assert salvage(store, log).outcome == "unchanged"
 
 
 def test_a_record_that_breaks_a_rule_ends_the_session(store: Store) -> None:

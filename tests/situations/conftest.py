@@ -1,0 +1,56 @@
+"""Logs, folders and limits that the situations share."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dshstore
+from dshstore import Store
+from tests.logs import EventDict, LogBuilder, make_header, text, write_log
+
+
+def turns(count: int, version: int = 4, said: str = "hello") -> list[EventDict]:
+    """Six events a turn."""
+    log = LogBuilder(version)
+    for number in range(count):
+        log.start_turn()
+        log.start_step()
+        log.append("user/message", log.user(text(f"{said} {number}")))
+        log.append("assistant/message", log.assistant(text("Yes.")))
+        log.end_step()
+        log.end_turn()
+    return log.events
+
+
+def write_session(session_id: str, count: int = 1, version: int = 4, said: str = "hello") -> bytes:
+    """The log of a session of so many turns."""
+    return write_log(make_header(version, session_id), turns(count, version, said))
+
+
+def check_sound(store: Store) -> None:
+    """Nothing in the store is damaged."""
+    assert [finding for finding in store.verify() if finding.kind == "store"] == []
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
+        yield opened
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """An empty folder for logs."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def cases(shared: Path, tmp_path: Path) -> Path:
+    """A copy of the folder of odd and broken logs."""
+    return shutil.copytree(shared / "cases", tmp_path / "cases")
