@@ -1,6 +1,7 @@
 """Session logs of LLM agents in one SQLite file."""
 
 from dshstore import streams
+from dshstore.attempt import Attempt, LiveChunk
 from dshstore.engine.derive import derive
 from dshstore.engine.findings import CODES as FINDING_CODES
 from dshstore.engine.findings import Finding
@@ -43,6 +44,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FINDING_CODES",
+    "Attempt",
     "Conflict",
     "CorruptStore",
     "Difference",
@@ -55,6 +57,7 @@ __all__ = [
     "ForkRefused",
     "ImportResult",
     "Limits",
+    "LiveChunk",
     "LiveSession",
     "LogRefused",
     "MigrationRefused",

@@ -10,18 +10,18 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dshstore.attempt import Attempt, AttemptSession
 from dshstore.db import Database
 from dshstore.engine import read, resuming
 from dshstore.errors import EventRefused, StoreError
 from dshstore.formats.dsh import shapes
 from dshstore.jsontext import dump
-from dshstore.turns import TurnSession
 
 #: A text, or content blocks as the log has them.
 Content = str | Sequence[Mapping[str, Any]]
 
 
-class LiveSession(TurnSession):
+class LiveSession(AttemptSession):
     """An open session; `Store.create`, `resume` and `fork` give one. Close it when done.
 
     A turn, in the order that its readers rely on:
@@ -142,6 +142,28 @@ class LiveSession(TurnSession):
                 interrupted=interrupted,
             )
             return self.append("assistant/message", data, surface_op="append")
+
+    def attempt(self, *, provider: str | None = None, model: str | None = None) -> Attempt:
+        """Begin an attempt at an answer, whose tokens are then pushed as they come in (v2 on).
+
+        `provider` and `model` are those of the last request header when left out. Raises
+        OutOfTurn outside a step, or while another attempt is open.
+
+        >>> import dshstore, tempfile
+        >>> store = dshstore.open(f"{tempfile.mkdtemp()}/garden.db")
+        >>> session = store.create(session_id="seedlings")
+        >>> with session.turn(), session.step():
+        ...     _ = session.request_header("gardeners", "trowel-1")
+        ...     with session.attempt() as attempt:
+        ...         attempt.push({"type": "text-delta", "index": 0, "text": "No fro"})
+        ...         attempt.push({"type": "text-delta", "index": 0, "text": "st."})
+        ...         _ = attempt.settle()
+        >>> session.messages()[0]["content"]
+        [{'type': 'text', 'text': 'No frost.'}]
+        >>> store.close()
+        """
+        with self._appending:
+            return self.start_attempt(*self._routed(provider, model))
 
     # -- tools --
 

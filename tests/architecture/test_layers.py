@@ -67,6 +67,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.why",
         "engine.fork",
         "engine.requesting",
+        "engine.timing",
         "engine.overview",
         "engine.migration.shapes",
         "engine.migration.messages",
@@ -84,7 +85,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.migrate",
         "engine.search",
     ),
-    ("lossless", "writer", "session", "appending", "turns", "live", "store"),
+    ("lossless", "writer", "session", "appending", "turns", "attempt", "live", "store"),
 )
 
 #: The last row: `dshstore` itself, which holds names only, and what is built upon those names.

@@ -61,6 +61,33 @@ def assistant_message(
     return {**place, "message": message, **rest, "stream": list(stream)}
 
 
+def assistant_attempt(place: Mapping[str, int], stream: Sequence[Mapping[str, Any]]) -> Payload:
+    """Data of an `assistant/attempt` (format v2 on): a stream of which no message came."""
+    return {**place, "stream": list(stream)}
+
+
+def llm_retry(
+    place: Mapping[str, int],
+    retry_id: str,
+    retry: int,
+    *,
+    provider: str,
+    policy_key: str,
+    max_retries: int | None,
+    delay_ms: int,
+    failure: Mapping[str, Any],
+) -> Payload:
+    """Data of an `llm/retry`; without `max_retries` there may be any number."""
+    limit = {"mode": "always" if max_retries is None else "normal", "policyKey": policy_key}
+    head = {"retryId": retry_id, **place, "provider": provider, **limit, "retry": retry}
+    return {**head, **_filled(maxRetries=max_retries), "delayMs": delay_ms, "failure": failure}
+
+
+def llm_retry_started(place: Mapping[str, int], retry_id: str, retry: int) -> Payload:
+    """Data of an `llm/retry-started`."""
+    return {"retryId": retry_id, **place, "retry": retry}
+
+
 def request_header(
     version: int,
     config: Mapping[str, Any],
