@@ -23,7 +23,7 @@ from dshstore.formats.dsh import header as headers
 from dshstore.formats.dsh import rows
 from dshstore.formats.dsh.cutting import SETTLEMENTS
 from dshstore.formats.dsh.envelope import CHUNK, RowRefused
-from dshstore.jsontext import parse, same
+from dshstore.jsontext import JsonError, parse, same
 from dshstore.model import Event, Header, StoredEvent
 
 
@@ -43,11 +43,9 @@ def migrate(database: Database, session: read.SessionRow, to: int) -> read.Sessi
         try:
             return _write(database, session, header, to)
         except RuleBroken as error:
-            if error.code != "session-exists":
-                raise append.refusal(error, session.session_id) from error
             present = _generation(database, session.session_id, to)
             if present is None:
-                raise
+                raise append.refusal(error, session.session_id) from error
     _compare(database, present, _successor(database, session, header, to))
     return present
 
@@ -121,7 +119,7 @@ class _AsV2:
                 continue
             try:
                 yield from read_run(rows.log_lines(stored, self._version))
-            except RowRefused as error:
+            except (RowRefused, JsonError) as error:
                 raise CorruptStore(f"event {stored.seq}: a run is damaged: {error}") from None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -15,9 +15,14 @@ import pytest
 from hypothesis import given
 
 import dshstore
-from dshstore import MigrationRefused, Store, StoreError
+from dshstore import CorruptStore, MigrationRefused, Store, StoreError
+from dshstore.db import Database
+from dshstore.engine import append, migrate, read
 from dshstore.engine.migration.pipeline import migrate_events
 from dshstore.formats.dsh import rows
+from dshstore.formats.dsh.cutting import pack
+from dshstore.jsontext import MAX_DEPTH
+from dshstore.model import Header, StoredEvent, StreamPart
 from tests.engine.migration.old_logs import (
     SESSION_ID,
     OldLog,
@@ -249,6 +254,26 @@ def test_no_way_leads_down_or_beyond_v2(store: Store, version: int, to: int) -> 
         store.migrate("s", to=to)
 
 
+class LateDatabase(Database):
+    """A connection before whose writes another process migrates the session."""
+
+    def write(self, items: Iterable[append.Item]) -> None:
+        with dshstore.open(self.path) as other:
+            other.migrate(SESSION_ID)
+        super().write(items)
+
+
+def test_two_processes_that_migrate_a_session_at_once_end_with_one_generation(
+    store: Store,
+) -> None:
+    import_log(store, small_log())
+    database = LateDatabase.open(store.path, "write")
+    row = migrate.migrate(database, read.find_session(database, SESSION_ID), 2)
+    database.close()
+    assert row.next_seq == store.session(SESSION_ID).next_seq
+    assert generations(store) == [0, 2]
+
+
 # -- refusals --
 
 
@@ -300,6 +325,44 @@ def test_a_header_with_an_unknown_key_is_refused(store: Store) -> None:
 def test_a_log_without_events_is_one_afterwards(store: Store) -> None:
     store.import_stream(BytesIO(write_log(make_header(0, "empty"), [])))
     assert store.migrate("empty").next_seq == 0
+
+
+def test_a_header_that_no_log_could_have_is_refused(store: Store) -> None:
+    text = '{"type":"session","version":0,"id":"odd","createdAt":0}'
+    header = Header(version=0, session_id="odd", created_at=0, seeded=False, text=text)
+    database = Database.open(store.path, "write")
+    append.begin_session(database, header)
+    database.close()
+    with pytest.raises(MigrationRefused, match="delegationDepth") as caught:
+        store.migrate("odd")
+    assert caught.value.seq is None
+
+
+def test_what_would_be_nested_too_deep_in_a_stream_is_refused(store: Store) -> None:
+    log = OldLog(1)
+    log.begin()
+    log.chunk({"type": "block-end", "index": 0, "block": "deep"})
+    levels = MAX_DEPTH - 2  # data and chunk are two
+    block = b'{"type":"hologram","in":' * (levels - 1) + b'{"type":""}' + b"}" * (levels - 1)
+    data = write_log(make_header(1, SESSION_ID), log.events).replace(b'"deep"', block)
+    assert store.import_stream(BytesIO(data)).outcome == "imported"
+    with pytest.raises(MigrationRefused, match="nested") as caught:
+        store.migrate(SESSION_ID)
+    assert caught.value.seq == 4
+    assert generations(store) == [1]
+
+
+def test_a_damaged_run_is_told_as_damage(store: Store) -> None:
+    header = make_old_header(1)
+    junk = b"junk\n"
+    part = StreamPart(None, len(junk), pack(junk), 0, 0)
+    run = StoredEvent(0, 3, "assistant/chunk", 0, '{"turn":1,"step":1}', stream=part)
+    database = Database.open(store.path, "write")
+    append.begin_session(database, header)
+    append.append_events(database, 1, SESSION_ID, [run])
+    database.close()
+    with pytest.raises(CorruptStore, match="event 0: a run is damaged"):
+        store.migrate(SESSION_ID)
 
 
 # -- a long log --

@@ -27,7 +27,7 @@ from dshstore.formats.dsh.envelope import (
     check_event,
     read_row,
 )
-from dshstore.jsontext import JsonError, parse
+from dshstore.jsontext import parse
 from dshstore.model import MAX_SAFE, Event
 from dshstore.streams import compact
 from dshstore.streams.records import safe_integer
@@ -113,7 +113,7 @@ def gather(items: Iterable[Event | ChunkRun]) -> Iterator[Event | ChunkRun]:
 def read_run(lines: bytes) -> Iterator[ChunkRun]:
     """The runs in the log lines (each with its LF) of consecutive chunk events.
 
-    Raises `MigrationRefused` as `gather`.
+    Raises `MigrationRefused` as `gather`, `RowRefused` or `JsonError` for what is no such line.
     """
     gathering = _Gathering()
     try:
@@ -270,18 +270,11 @@ def _read_line(line: bytes) -> ChunkRun:
     row = read_row(line, 0)
     if isinstance(row, PackedRow):
         return _read_packed(row)
-    try:
-        data = parse(bytes(row.data))
-    except JsonError as error:
-        raise MigrationRefused(row.seq, f"{CHUNK}: {error}") from None
-    return _compacted(row.seq, row.time, data)
+    return _compacted(row.seq, row.time, parse(bytes(row.data)))
 
 
 def _read_packed(row: PackedRow) -> ChunkRun:
-    try:
-        deltas = Deltas(row)
-    except RowRefused as refusal:
-        raise MigrationRefused(row.seq0, str(refusal)) from None
+    deltas = Deltas(row)
     packed = deltas.payload
     members = {"texts": deltas.members}
     named: Record = {}

@@ -15,7 +15,7 @@ from dshstore.engine.migration.chunks import ChunkRun, gather
 from dshstore.engine.migration.relationships import Relationships
 from dshstore.engine.migration.source import Source
 from dshstore.engine.migration.v1_to_v2 import Step, V1ToV2
-from dshstore.errors import LogRefused, MigrationRefused
+from dshstore.errors import MigrationRefused
 from dshstore.formats.dsh import header as headers
 from dshstore.model import Event, Header
 
@@ -43,21 +43,18 @@ def upgrade_header(header: Header, to: int) -> Header:
         raise MigrationRefused(None, f"no way leads from log format v{header.version} to v{to}")
     if header.notes:
         raise MigrationRefused(None, f"{header.notes[0]}, and a migration passes over nothing")
-    try:
-        return headers.write(
-            version=to,
-            session_id=header.session_id,
-            created_at=header.created_at,
-            cwd=header.cwd,
-            parent_session=header.parent_session,
-            seeded=header.seeded,
-            seed_length=header.seed_length if to < 2 else None,
-            origin=header.origin,
-            delegation_depth=header.delegation_depth,
-            agent_preset=header.agent_preset,
-        )
-    except LogRefused as refusal:
-        raise MigrationRefused(None, refusal.reason) from None
+    return headers.write(
+        version=to,
+        session_id=header.session_id,
+        created_at=header.created_at,
+        cwd=header.cwd,
+        parent_session=header.parent_session,
+        seeded=header.seeded,
+        seed_length=header.seed_length if to < 2 else None,
+        origin=header.origin,
+        delegation_depth=header.delegation_depth,
+        agent_preset=header.agent_preset,
+    )
 
 
 def _upgrade(source: Source, events: Iterable[Event]) -> Iterator[Event]:

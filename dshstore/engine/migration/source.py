@@ -12,7 +12,7 @@ from dshstore.engine.migration.payloads import check_payload
 from dshstore.engine.migration.shapes import Misfit
 from dshstore.engine.migration.v0_to_v1 import V0ToV1
 from dshstore.errors import MigrationRefused
-from dshstore.formats.dsh.envelope import CHUNK, RowRefused, check_event
+from dshstore.formats.dsh.envelope import RowRefused, check_event
 from dshstore.model import Event, Header
 
 _DELIVERY: Final = "session-log-deepseek/delivery-accepted"
@@ -40,7 +40,7 @@ class Source:
         try:
             if self._v0 is not None:
                 event = self._v0.upgrade(event)
-            elif event["type"] != CHUNK:
+            else:
                 check_payload(event, self._header.version)
             if event["type"] == _DELIVERY:
                 self._check_delivery(event)

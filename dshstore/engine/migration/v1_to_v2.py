@@ -213,10 +213,7 @@ class _Attempt:
     def add(self, run: ChunkRun) -> None:
         self.stream.extend(run.records, run.last_time)
         self._finished = run.finished
-        span = range(run.seq, run.seq + run.count)
-        if self._spans and self._spans[-1].stop == span.start:
-            span = range(self._spans.pop().start, span.stop)
-        self._spans.append(span)
+        self._spans.append(range(run.seq, run.seq + run.count))
 
     def is_cited(self, seqs: list[Any]) -> bool:
         """Whether these are the seqs of all its chunks, in order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dshstore import streams
 from dshstore.engine.migration.chunks import ChunkRun, Stream, gather, read_run
 from dshstore.errors import MigrationRefused
+from dshstore.formats.dsh.envelope import RowRefused
 from tests.logs import BASE_TIME, EventDict, Json, pack_chunks, write_line
 
 SAFE = 2**53 - 1
@@ -47,12 +48,10 @@ _chunks = st.one_of(
 @st.composite
 def chunk_logs(draw: st.DrawFn) -> list[EventDict]:
     """Chunk events of a few turns and steps, at times that may go back or far apart."""
-    chunks = draw(st.lists(st.tuples(_chunks, st.integers(1, 2)), max_size=12))
-    gaps = st.sampled_from([0, 1, 7, -40, SAFE, -SAFE])
-    times = accumulate(draw(st.lists(gaps, min_size=len(chunks), max_size=len(chunks))))
+    times = st.sampled_from([0, 1, 1, 1, 8, -40, SAFE, -SAFE])
+    chunks = draw(st.lists(st.tuples(_chunks, st.integers(1, 2), times), max_size=12))
     return [
-        chunk_event(seq, chunk, max(-SAFE, min(SAFE, time)), step=step)
-        for seq, ((chunk, step), time) in enumerate(zip(chunks, times, strict=True))
+        chunk_event(seq, chunk, time, step=step) for seq, (chunk, step, time) in enumerate(chunks)
     ]
 
 
@@ -115,6 +114,34 @@ def test_runs_are_gathered_as_the_events_in_them(events: list[EventDict], size: 
         run for first in range(0, len(events), size) for run in gather(events[first : first + size])
     ]
     assert [described(run) for run in gather(parts) if isinstance(run, ChunkRun)] == wanted(events)
+
+
+@pytest.mark.parametrize(
+    ("members", "kinds"), [({"name": ""}, ["chunk"] * 4), ({}, ["tool-call-chunks"])]
+)
+def test_a_packed_row_of_calls_without_a_name_is_a_run_unless_the_name_is_empty(
+    members: EventDict, kinds: list[str]
+) -> None:
+    events = [chunk_event(seq, call("a", **members)) for seq in range(4)]
+    [row] = pack_chunks(events)
+    [run] = read_run(write_line(row))
+    assert [described(run)] == wanted(events)
+    assert [record["type"] for record in run.records] == kinds
+
+
+@pytest.mark.parametrize("chunk", [delta("a"), call("a", name="n")])
+def test_deltas_further_apart_than_a_gap_can_say_are_runs_of_their_own(chunk: EventDict) -> None:
+    times = (0, -SAFE, SAFE, SAFE)
+    events = [chunk_event(seq, chunk, time) for seq, time in enumerate(times)]
+    [run] = read_run(b"".join(map(write_line, events)))
+    assert [described(run)] == wanted(events)
+    assert [record["dt"] for record in run.records] == [[-SAFE], [0]]
+
+
+@pytest.mark.parametrize("line", [b"junk", b'{"type":"assistant/chunk"}'])
+def test_a_line_that_is_no_row_is_not_the_logs_fault(line: bytes) -> None:
+    with pytest.raises(RowRefused):
+        list(read_run(line + b"\n"))
 
 
 def test_other_events_pass_between_the_runs() -> None:

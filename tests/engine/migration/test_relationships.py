@@ -375,6 +375,11 @@ REFUSED: dict[str, tuple[Write, int, str]] = {
         7,
         "not open",
     ),
+    "a summary in another turn": (
+        steps(end, bracket("start"), lambda log: log.start_turn(), summary(2)),
+        8,
+        "turn of its compaction",
+    ),
     "two summaries": (steps(end, bracket("start"), summary(2), summary(2)), 8, "second"),
     "a summary of what is not on the surface": (
         steps(end, bracket("start"), summary(3)),

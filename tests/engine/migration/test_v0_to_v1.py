@@ -178,7 +178,9 @@ REFUSED: dict[str, tuple[str, Json, str]] = {
         {"header": {"messagePrefix": {}}, "reason": "initial"},
         "messagePrefix",
     ),
+    "a retry of an odd id": ("llm/retry", {"retryId": 1, "mode": "always"}, "llm/retry"),
     "a turn 0": ("turn/end", {"turn": 0, "reason": {"kind": "completed"}}, "from 1"),
+    "the end of no turn": ("turn/end", {"reason": {"kind": "completed"}}, 'no "turn"'),
     "a trigger without a kind": ("turn/start", {"turn": 1, "trigger": {}}, "trigger"),
     "a trigger and more": ("turn/start", {"turn": 1, "trigger": {"kind": "a"}, "b": 1}, "trigger"),
     "an abort with more": (

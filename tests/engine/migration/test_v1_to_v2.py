@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from dshstore.engine.migration.chunks import gather
+from dshstore.engine.migration.v1_to_v2 import V1ToV2
 from dshstore.errors import MigrationRefused
-from tests.engine.migration.old_logs import OldLog, migrated
+from tests.engine.migration.old_logs import OldLog, make_old_header, migrated
 from tests.logs import BASE_TIME, EventDict, Json, text
 
 
@@ -141,6 +143,17 @@ def test_a_message_without_deltas_has_an_empty_stream(cited: list[int] | None) -
     [message] = tail(log)
     assert message["data"]["stream"] == []
     assert "sourceEventSeqs" not in message
+
+
+def test_a_message_of_another_step_settles_what_came_before_it() -> None:
+    log = opened()
+    log.say("a")
+    log.step = 2
+    log.append("assistant/message", log.assistant(text("b")), [4])
+    stages = V1ToV2(make_old_header(1))
+    steps = [step for item in gather(log.events) for step in stages.push(item)]
+    assert [step.event["type"] for step in steps[4:]] == ["assistant/attempt", "assistant/message"]
+    assert steps[-1].event["data"]["stream"] == []
 
 
 def test_runs_of_deltas_join_where_they_meet() -> None:
