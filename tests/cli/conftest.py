@@ -1,7 +1,8 @@
-"""A store with the sample logs, which reading commands leave as it is."""
+"""Stores with the sample logs, and a terminal of a known width."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,15 @@ def terminal_of_60(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with all sample logs. Only for commands that read."""
+    """A store with all sample logs. Only for commands that read: all tests share it."""
     path = tmp_path_factory.mktemp("garden") / "garden.db"
     with dshstore.open(path) as store:
         results = list(store.import_paths([LOGS]))
     assert {result.outcome for result in results} == {"imported"}
     return path
+
+
+@pytest.fixture
+def own_garden(garden: Path, tmp_path: Path) -> Path:
+    """A store with all sample logs, for a test that writes."""
+    return Path(shutil.copy(garden, tmp_path / "garden.db"))

@@ -34,11 +34,11 @@ def test_a_session_without_an_open_turn_needs_no_repair(garden: Path) -> None:
     assert "nothing to repair" in done.err
 
 
-def test_the_events_are_appended_when_asked_for(garden: Path) -> None:
-    wanted = cli("repair", garden, "frost-watch", "--json").objects
-    done = cli("repair", garden, "frost-watch", "--apply", "--json")
+def test_the_events_are_appended_when_asked_for(own_garden: Path) -> None:
+    wanted = cli("repair", own_garden, "frost-watch", "--json").objects
+    done = cli("repair", own_garden, "frost-watch", "--apply", "--json")
     assert (done.status, done.objects, done.err) == (0, wanted, "")
-    assert cli("events", garden, "frost-watch", "--json").objects[8:] == wanted
-    again = cli("repair", garden, "frost-watch", "--apply")
+    assert cli("events", own_garden, "frost-watch", "--json").objects[8:] == wanted
+    again = cli("repair", own_garden, "frost-watch", "--apply")
     assert (again.status, again.out) == (0, b"")
     assert "nothing to repair" in again.err
