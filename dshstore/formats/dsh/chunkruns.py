@@ -134,12 +134,13 @@ def _read_packed(row: PackedRow) -> _PackedTexts | _PackedCalls:
     value = parse(payload)
     if isinstance(value, dict):
         for key, member in value.items():
-            value[key] = list(map(_integer, member)) if key == "dt" else _integer(member)
+            many = isinstance(member, list)
+            value[key] = list(map(_integer, member)) if many else _integer(member)
     try:
         if calls:
             return msgspec.convert(value, _PackedCalls)
         return msgspec.convert(value, _PackedTexts)
-    except msgspec.ValidationError as error:
+    except UNREADABLE as error:
         raise RowRefused(f"malformed {row.type} row: {error}") from None
 
 

@@ -94,10 +94,12 @@ def test_a_row_with_fewer_members_than_a_writer_packs_is_read() -> None:
         {"dt": [3, MAX_SAFE]},
         {"dt": [3, "1"]},
         {"dt": {}},
+        {"dt": 7},
         {"dt": [], "texts": []},
         {"texts": ["a", "b", 1]},
         {"texts": "abc"},
         {"more": 1},
+        {"\ud83c": 1},
         {"id": "c"},
     ],
 )
