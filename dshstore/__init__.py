@@ -10,6 +10,7 @@ from dshstore.engine.overview import SessionSummary
 from dshstore.engine.requesting import Request
 from dshstore.engine.salvage import QuarantinedPiece
 from dshstore.engine.surface import Folded, fold
+from dshstore.engine.timing import AttemptTiming, Gap
 from dshstore.engine.why import EventBrief, Explanation
 from dshstore.errors import (
     Conflict,
@@ -45,6 +46,7 @@ __version__ = "0.1.0"
 __all__ = [
     "FINDING_CODES",
     "Attempt",
+    "AttemptTiming",
     "Conflict",
     "CorruptStore",
     "Difference",
@@ -55,6 +57,7 @@ __all__ = [
     "Finding",
     "Folded",
     "ForkRefused",
+    "Gap",
     "ImportResult",
     "Limits",
     "LiveChunk",

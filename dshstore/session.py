@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dshstore.db import Database
-from dshstore.engine import exporting, read, repair, requesting, why
+from dshstore.engine import exporting, read, repair, requesting, timing, why
 from dshstore.engine.requesting import Request
 from dshstore.formats.dsh import rows
 from dshstore.jsontext import parse
@@ -132,6 +132,13 @@ class Session:
     def closers(self) -> list[dict[str, Any]]:
         """The events that would close an interrupted turn; none when no turn is open."""
         return repair.find_closers(self._database, self._row)
+
+    def attempts(self, min_gap: int = timing.MIN_GAP) -> Iterator[timing.AttemptTiming]:
+        """When the tokens of each attempt of a model came, oldest first, failed ones included.
+
+        The `gaps` of an attempt are its silences of more than `min_gap` ms.
+        """
+        return timing.read_timings(self._database, self._row, min_gap)
 
     def why(self, seq: int) -> why.Explanation:
         """What event `seq` was made of, and what stands for it now. Raises EventNotFound."""
