@@ -115,9 +115,12 @@ class Database:
             self._connection.execute(sql)
 
     def query(self, statement: Statement, parameters: Parameters = ()) -> list[Row]:
-        """All rows of one statement."""
+        """All rows of one statement; none for a text that no column can hold."""
         with _errors(self.path):
-            return self._connection.execute(statement.sql, parameters).fetchall()
+            try:
+                return self._connection.execute(statement.sql, parameters).fetchall()
+            except UnicodeEncodeError:  # half a surrogate pair, as a name that is not UTF-8 has
+                return []
 
     def write(self, items: Iterable[tuple[Statement, Parameters | list[Parameters]]]) -> None:
         """Run all items in one transaction: all of them, or none.
@@ -241,9 +244,12 @@ def _asking(sql: str, seconds: float | None) -> Iterator[None]:
         raise QueryFailed(
             f"not allowed: this connection only reads ({_message(error)})", sql
         ) from error
+    except KeyError as error:
+        raise QueryFailed(f"no value is given for the parameter :{error.args[0]}", sql) from error
     except (apsw.Error, TypeError, ValueError) as error:
-        offset = getattr(error, "error_offset", -1)
-        raise QueryFailed(_message(error), sql, offset if offset >= 0 else None) from error
+        offset = getattr(error, "error_offset", -1)  # in bytes
+        place = len(sql.encode()[:offset].decode(errors="ignore")) if offset >= 0 else None
+        raise QueryFailed(_message(error), sql, place) from error
 
 
 #: What a user's SQL may do: read, call functions, recurse, and describe tables.
@@ -280,7 +286,9 @@ def _connect(path: str, access: Literal["ro", "rw"], *options: str) -> apsw.Conn
     flags = apsw.SQLITE_OPEN_URI | (
         apsw.SQLITE_OPEN_READWRITE if access == "rw" else apsw.SQLITE_OPEN_READONLY
     )
-    connection = apsw.Connection(f"file:{quote(os.path.abspath(path))}?{query}", flags=flags)  # noqa: PTH100
+    connection = apsw.Connection(
+        f"file:{quote(os.fsencode(os.path.abspath(path)))}?{query}", flags=flags
+    )  # noqa: PTH100
     connection.set_busy_timeout(int(BUSY_TIMEOUT * 1000))
     return connection
 

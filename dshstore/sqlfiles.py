@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,8 +35,8 @@ class SchemaObject(msgspec.Struct, frozen=True):
     sql: str
 
 
-def _folder() -> Traversable:
-    packed = files("dshstore") / "_sql"
+def _folder() -> Path:
+    packed = Path(__file__).with_name("_sql")
     return packed if packed.is_dir() else Path(__file__).parent.parent / "sql"
 
 
@@ -47,7 +45,7 @@ def schema_objects() -> tuple[SchemaObject, ...]:
     """Every object of a store, in the order in which they are created."""
     found = []
     for folder in ("table", "view", "trigger"):
-        paths = sorted((_folder() / folder).iterdir(), key=lambda path: path.name)
+        paths = sorted((_folder() / folder).iterdir())
         for path in paths:
             text = path.read_text(encoding="utf-8")
             starts = [match.start() for match in _STATEMENT.finditer(text)]

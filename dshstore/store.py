@@ -15,7 +15,17 @@ from weakref import WeakSet
 
 from dshstore import schema
 from dshstore.db import Database, Durability, Parameters, Row
-from dshstore.engine import append, discovery, fork, importing, migrate, overview, read, repair
+from dshstore.engine import (
+    append,
+    discovery,
+    exporting,
+    fork,
+    importing,
+    migrate,
+    overview,
+    read,
+    repair,
+)
 from dshstore.engine import salvage as salvaging
 from dshstore.engine import verify as verifying
 from dshstore.engine.findings import Finding
@@ -103,9 +113,10 @@ class Store:
     ) -> ImportResult:
         """As `import_log`, from an open binary stream; `name` stands in messages.
 
-        To be salvaged, a stream that cannot be read twice is copied to a temporary file first.
+        To be salvaged, a stream that cannot be read twice is copied to a temporary file first; so
+        is one of which a part has been read.
         """
-        if salvage and not stream.seekable():
+        if stream.tell() if stream.seekable() else salvage:
             with TemporaryFile() as copy:
                 copyfileobj(stream, copy)
                 copy.seek(0)
@@ -175,19 +186,10 @@ class Store:
     ) -> None:
         """Write a session's log to a file, byte for byte as it came in; `zstd`: as frames.
 
-        The file is written beside `path` first and takes its name when it is whole.
+        A file is written beside `path` first and takes its name when it is whole; what is no
+        file (a pipe, a device) is written into.
         """
-        place = Path(path)
-        partial = place.with_name(f"{place.name}.{os.getpid()}.tmp")
-        try:
-            with partial.open("xb") as out:
-                for piece in self.session(session_id).log(zstd=zstd):
-                    out.write(piece)
-            partial.replace(place)
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
-        finally:
-            partial.unlink(missing_ok=True)
+        exporting.write_pieces(self.session(session_id).log(zstd=zstd), Path(path))
 
     def verify(self, session_id: str | None = None) -> Iterator[Finding]:
         """What is wrong with the store, or with one session and those whose events it shares.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from itertools import chain
+from pathlib import Path
 
 from dshstore.db import Database
 from dshstore.engine.read import SessionRow, stored_events
+from dshstore.errors import WriteFailed
 from dshstore.formats.dsh import frames, rows
 
 #: Lines are given out, and put into zstd frames, in pieces of about this many bytes.
@@ -35,3 +38,25 @@ def line_pieces(database: Database, session: SessionRow, first: int = 0) -> Iter
             lines, size = [], 0
     if lines:
         yield b"".join(lines)
+
+
+def write_pieces(pieces: Iterable[bytes], path: Path) -> None:
+    """Write a log to a file that is whole or not there, or into a pipe or device that is.
+
+    A link stays, and the file that it names is written. Raises WriteFailed.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as out:
+                out.writelines(pieces)
+            return
+        place = path.resolve()
+        partial = place.with_name(f"{place.name}.{os.getpid()}.tmp")
+        try:
+            with partial.open("xb") as out:
+                out.writelines(pieces)
+            partial.replace(place)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise WriteFailed(f"{path}: cannot be written: {error.strerror}") from error
