@@ -57,7 +57,7 @@ def test_two_processes_that_import_one_log_at_once_do_not_hinder_each_other(
     dshstore.open(store).close()
     for count, first in ((1500, "imported"), (len(lines), "extended")):
         log.write_bytes(b"".join(frames.frame(line + b"\n") for line in lines[:count]))
-        command = [sys.executable, "-m", "dshstore", "import", store, log, "--json"]
+        command = [sys.executable, "-m", "dshstore", "import", str(store), str(log), "--json"]
         processes = [
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for _ in range(4)

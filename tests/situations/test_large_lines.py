@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.running import program
 from tests.logs import LogBuilder, make_header, text, write_log
 from tests.situations.conftest import write_session
 
@@ -62,11 +62,9 @@ def test_a_line_over_the_limit_is_refused_with_the_option_that_raises_it(
 ) -> None:
     log, store = logs / "beans.jsonl", tmp_path / "store.db"
     log.write_bytes(write_session("beans").replace(b"hello 0", b"A" * (2 << 20)))
-    command = [sys.executable, "-m", "dshstore", "import", store, log, "--json"]
-    refused = subprocess.run([*command, "--max-line", "1M"], capture_output=True, check=False)
-    assert refused.returncode == 1
-    result = json.loads(refused.stdout)
+    refused = program("import", store, log, "--json", "--max-line", "1M")
+    assert refused.status == 1
+    [result] = refused.objects
     assert result["line"] == 4
     assert "--max-line" in result["reason"]
-    taken = subprocess.run([*command, "--max-line", "3M"], capture_output=True, check=False)
-    assert taken.returncode == 0
+    assert program("import", store, log, "--max-line", "3M").status == 0
