@@ -22,6 +22,7 @@ COMMANDS = (
     "surface",
     "events",
     "why",
+    "attempts",
     "sql",
     "info",
     "verify",
