@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from dshstore.db import Database
-from dshstore.engine import append, comparing, exporting, read
+from dshstore.engine import append, comparing, exporting, read, sharing
 from dshstore.engine.recording import BEGIN, Mark, record_import
 from dshstore.engine.scanning import Rewindable
 from dshstore.engine.survey import Survey
@@ -28,6 +28,10 @@ from dshstore.formats.dsh.frames import DEFAULT_LIMITS, Limits, LogReader, Prefi
 from dshstore.jsontext import parse, same
 from dshstore.model import Block, Header, StoredEvent
 from dshstore.sqlfiles import Statement, load
+
+#: How often a log is tried while other processes write to its session, and what is said then.
+ATTEMPTS = 10
+OVERTAKEN = "other processes wrote to the session meanwhile: import it once more"
 
 Outcome = Literal["imported", "extended", "unchanged", "skipped", "salvaged", "refused"]
 
@@ -108,14 +112,13 @@ def import_whole(
     database: Database, stream: Rewindable, path: str, *, limits: Limits, torn: bool = True
 ) -> ImportResult:
     """As `import_log`, without a word on salvage; `torn` False refuses an unfinished end too."""
-    while True:
+    for _ in range(ATTEMPTS if stream.seekable() else 1):
         try:
             return _Import(database, stream, path, limits, torn).run()
-        except Overtaken as error:
-            if not stream.seekable():
-                reason = "another process wrote to the session meanwhile: import it once more"
-                raise LogRefused(reason) from error
-            stream.seek(0)
+        except Overtaken:
+            if stream.seekable():
+                stream.seek(0)
+    raise LogRefused(OVERTAKEN)
 
 
 def refused(path: str, error: LogRefused) -> ImportResult:
@@ -236,12 +239,24 @@ class _Import:
         )
 
     def _write_new(self) -> ImportResult:
-        decoder = rows.RowDecoder(self._header.version)
-        batches = append.Batches(self._events(decoder, self._after_header()))
+        shared = self._find_shared()
+        cut = shared.events if shared else 0
+        decoder = rows.RowDecoder(self._header.version, next_seq=cut)
+        blocks = self._after_header()
+        if shared is not None:
+            blocks = sharing.drop_lines(blocks, shared.lines, self._mark.pass_over)
+            parent = shared.parent.session_id
+            self._notes.append(f"its first {cut} events are those of session {parent!r}: shared")
+        batches = append.Batches(self._events(decoder, blocks))
 
         def items() -> Iterator[append.Item]:
             key = append.next_key(self._database)
-            yield append.new_session(key, self._header)
+            yield append.new_session(
+                key,
+                self._header,
+                forked_from=shared.parent.key if shared else None,
+                forked_at=cut - 1 if shared else None,
+            )
             yield from batches.items(key)
             yield self._record(key)
 
@@ -250,6 +265,16 @@ class _Import:
         present = generation(self._database, self._header)
         assert present is not None
         return self._result("imported", present, present.next_seq)
+
+    def _find_shared(self) -> sharing.Shared | None:
+        """What a fork's log shares with its parent in the store; a stream is read twice for it."""
+        parent = sharing.find_parent(self._database, self._header)
+        if parent is None or not self._stream.seekable():
+            return None
+        shared = sharing.find_shared(self._database, parent, self._header, self._after_header())
+        self._start_again(BEGIN, 0)
+        self._header, self._first, self._blocks = _read_header(self._reader)
+        return shared
 
     def _extend(self, present: read.SessionRow, more: Iterator[Block]) -> ImportResult:
         """What becomes of a log of which `more` is not in the store."""

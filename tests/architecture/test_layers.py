@@ -48,6 +48,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.exporting",
         "engine.discovery",
         "engine.comparing",
+        "engine.sharing",
         "engine.branching",
         "engine.recording",
         "engine.scanning",
