@@ -9,6 +9,7 @@ of one log comes in one transaction.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain
 
 import msgspec
@@ -82,11 +83,10 @@ def salvage_log(
         raise
     except LogRefused as error:
         refusal = error
-    while True:
-        try:
+    for _ in range(importing.ATTEMPTS):
+        with suppress(Overtaken):
             return _Salvage(database, stream, path, limits, refusal).run()
-        except Overtaken:
-            continue
+    raise LogRefused(importing.OVERTAKEN)
 
 
 def quarantine(

@@ -22,6 +22,9 @@ from dshstore.jsontext import parse
 from dshstore.model import Block, Header
 from dshstore.streams.records import safe_integer
 
+#: A torn frame may be large: its bytes come in pieces of this size.
+_PIECE = 16 << 20
+
 
 class Rewindable(Protocol):
     """What a log is read from; one that is seekable can be read from its beginning again."""
@@ -77,6 +80,7 @@ class Scan:
         self._blocks = iter(self.reader)
         self._first = next(self._blocks, None)
         self.header: Header | None = None
+        self._header_line = b""
         self.refusal: LogRefused | None = None
         try:
             self.header = self._read_header()
@@ -109,6 +113,7 @@ class Scan:
         except LogRefused as error:
             error.frame, error.offset = first.frame, first.offset
             raise
+        self._header_line = line.removesuffix(b"\r")
         self.mark.pass_over(line + b"\n", first.frame)
         offset = first.offset + (len(line) + 1 if first.frame is None else 0)
         self._first = Block(rest, 2, offset, first.frame)
@@ -143,9 +148,10 @@ class Scan:
                 yield piece._replace(fault=piece.fault or reason, torn=True)
         if torn.frame is not None:
             self._stream.seek(torn.offset)
-            raw = self._stream.read(torn.size)
             reason = "a torn frame, of which the whole lines were taken"
-            yield Piece("debris", raw, None, torn.frame, torn.offset, fault=reason, torn=True)
+            for offset in range(torn.offset, torn.offset + torn.size, _PIECE):
+                raw = self._stream.read(min(_PIECE, torn.offset + torn.size - offset))
+                yield Piece("debris", raw, None, torn.frame, offset, fault=reason, torn=True)
 
     def _line(self, line: bytes, number: int, frame: int | None, offset: int) -> Iterator[Piece]:
         line = line.removesuffix(b"\r")
@@ -168,6 +174,8 @@ class Scan:
                     yield self._record(raw, number, frame, at)._replace(apart=True)
                 except RowRefused as refusal:
                     yield Piece("record", raw, number, frame, at, _claimed(raw), fault=str(refusal))
+            elif kind == "header" and raw == self._header_line:
+                yield Piece("debris", raw, number, frame, at, fault="repeats line 1")
             elif kind == "header":
                 fault = "a second header"
                 yield Piece("debris", raw, number, frame, at, fault=fault, header=True)

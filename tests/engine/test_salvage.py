@@ -201,6 +201,15 @@ def test_behind_a_second_header_is_another_log(store: Store) -> None:
     assert [summary.session_id for summary in store.sessions()] == ["beans"]
 
 
+def test_a_log_that_stands_twice_in_its_file_is_one(store: Store) -> None:
+    log = header() + b"".join(lines(turns(2)))
+    assert refusal(store, log + log).line == 14
+    result = salvage(store, log + log)
+    assert (result.outcome, result.events) == ("salvaged", 12)
+    assert exported(store) == log
+    assert b"".join(raw + b"\n" for _, raw in set_aside(store)) == log
+
+
 def test_a_log_without_a_header_makes_no_session(store: Store) -> None:
     events = lines(turns(1))
     log = b"".join(events)
