@@ -95,6 +95,30 @@ def forget(path: str, how: str) -> None:
         session.cycle = session  # type: ignore[attr-defined]
 
 
+def shrug_off(path: str, count: str) -> None:
+    """Append and flush, and go on whenever Ctrl-C comes; say what was appended in the end."""
+    store = dshstore.open(path, durability="NORMAL")
+    session, interrupts = store.create(session_id="beans"), 0
+    said: list[str] = []
+    say("ready")
+    while len(said) < int(count) or not interrupts:
+        try:
+            session.flush()
+            said.append(str(session.user(str(len(said)))))
+            session.flush()
+        except KeyboardInterrupt:
+            interrupts += 1
+        except dshstore.StoreError as error:
+            if "halfway" not in str(error):
+                raise
+            session.close()
+            session = store.resume("beans")
+    say(f"interrupted {interrupts} times")
+    session.close()
+    store.close()
+    say(session.next_seq)
+
+
 def fork_process(path: str) -> None:
     """Fork the process while events are queued: they are the parent's to write."""
     import os

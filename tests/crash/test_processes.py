@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -48,6 +49,27 @@ def test_a_process_that_ends_without_closing_loses_nothing(
 def test_what_an_exit_handler_appends_is_written_too(tmp_path: Path) -> None:
     assert finish(start("forget", tmp_path / "store.db", "late")) == ("3\n", "")
     assert messages(tmp_path / "store.db")[-1] == "at exit"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no signals")
+def test_ctrl_c_in_the_middle_of_a_flush_loses_nothing_and_is_no_conflict(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    process = start("shrug_off", path, 3000)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    for _ in range(200):
+        process.send_signal(signal.SIGINT)
+        for _ in range(20_000):
+            pass  # so that they fall anywhere
+    out, _ = process.communicate(timeout=100)
+    assert process.returncode in (0, -signal.SIGINT, 1), out  # one may come as it ends
+    with dshstore.open(path, mode="read") as store:
+        session = store.session("beans")
+        assert list(store.verify()) == []
+        numbers = [int(message["content"][0]["text"]) for message in session.messages()]
+        assert sorted(set(numbers)) == list(range(max(numbers) + 1))
+        if process.returncode == 0:
+            assert session.next_seq == int(out.splitlines()[-1])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
