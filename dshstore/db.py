@@ -154,19 +154,18 @@ class Database:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with _errors(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._roll_back()  # what an interrupt (Ctrl-C comes anywhere) left open
             try:
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield
-            except BaseException:
-                if not self._connection.get_autocommit():
-                    self._connection.execute("ROLLBACK")
-                raise
-            try:
                 self._connection.execute("COMMIT")
             except BaseException:
-                if not self._connection.get_autocommit():
-                    self._connection.execute("ROLLBACK")
+                self._roll_back()
                 raise
+
+    def _roll_back(self) -> None:
+        if not self._connection.get_autocommit():
+            self._connection.execute("ROLLBACK")
 
     def backup(self, destination: str) -> None:
         """Copy the whole file, as it is at one moment, to a new file, while others write.

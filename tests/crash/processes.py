@@ -96,25 +96,36 @@ def forget(path: str, how: str) -> None:
 
 
 def shrug_off(path: str, count: str) -> None:
-    """Append and flush, and go on whenever Ctrl-C comes; say what was appended in the end."""
+    """Append and flush, and go on whenever Ctrl-C comes; say how many events there are at last."""
+    import signal
+
+    armed, interrupts = False, 0
+
+    def interrupt(*_: object) -> None:
+        nonlocal armed
+        if armed:
+            armed = False
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
     store = dshstore.open(path, durability="NORMAL")
-    session, interrupts = store.create(session_id="beans"), 0
-    said: list[str] = []
+    session, said = store.create(session_id="beans"), 0
     say("ready")
-    while len(said) < int(count) or not interrupts:
+    while said < int(count) or not interrupts:
         try:
+            armed = True
+            session.user(str(said))
+            said += 1
             session.flush()
-            said.append(str(session.user(str(len(said)))))
-            session.flush()
+            armed = False
         except KeyboardInterrupt:
             interrupts += 1
         except dshstore.StoreError as error:
+            armed = False
             if "halfway" not in str(error):
                 raise
             session.close()
             session = store.resume("beans")
-    say(f"interrupted {interrupts} times")
-    session.close()
     store.close()
     say(session.next_seq)
 
