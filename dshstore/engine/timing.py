@@ -9,19 +9,22 @@ None. The view `attempts` says in SQL what can be seen without unpacking a strea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
 
 from dshstore.db import Database
 from dshstore.engine import read
-from dshstore.errors import StreamRefused
+from dshstore.engine.migration.chunks import ChunkRun, read_run
+from dshstore.errors import MigrationRefused, StreamRefused
+from dshstore.formats.dsh import rows
 from dshstore.formats.dsh.cutting import SETTLEMENTS
-from dshstore.formats.dsh.envelope import CHUNK
+from dshstore.formats.dsh.envelope import CHUNK, RowRefused
 from dshstore.model import Event
-from dshstore.streams import expand
-from dshstore.streams.records import safe_integer
+from dshstore.streams.records import member_times, safe_integer
 
 #: A silence in a stream is told when it is longer than this, in ms.
 MIN_GAP = 1000
@@ -33,6 +36,8 @@ _REQUESTS = frozenset({"step/start", "llm/retry-started"})
 _BOUNDS = _REQUESTS | {"turn/start", "turn/end", "step/end", "llm/retry"}
 
 _TYPES = _BOUNDS | SETTLEMENTS | {CHUNK}
+
+_DELTA = {"type": "text-delta"}
 
 _TOKENS = ("text-delta", "reasoning-delta", "tool-call-delta")
 
@@ -80,38 +85,63 @@ def read_timings(
     database: Database, session: read.SessionRow, min_gap: int = MIN_GAP
 ) -> Iterator[AttemptTiming]:
     """The attempts of a stored session in order, inherited ones included."""
-    stored = (row for row in read.stored_events(database, session) if row.type in _TYPES)
-    return time_attempts(read.logical_events(stored, session.format_version), min_gap)
+    return time_attempts(_read_items(database, session), min_gap)
 
 
-def time_attempts(events: Iterable[Event], min_gap: int = MIN_GAP) -> Iterator[AttemptTiming]:
+def _read_items(database: Database, session: read.SessionRow) -> Iterator[Event | ChunkRun]:
+    version = session.format_version
+    for stored in read.stored_events(database, session):
+        if stored.type not in _TYPES:
+            continue
+        items: Iterable[Event | ChunkRun] = rows.logical(stored, version)
+        if stored.stream is not None and stored.stream.at is None:
+            # a run with a chunk that no stream could hold is told event by event
+            with suppress(MigrationRefused, RowRefused):
+                items = list(read_run(rows.log_lines(stored, version)))
+        yield from items
+
+
+def time_attempts(
+    items: Iterable[Event | ChunkRun], min_gap: int = MIN_GAP
+) -> Iterator[AttemptTiming]:
     """The attempts in the events of a log of any format version, in order.
 
-    `gaps` are those of more than `min_gap` ms.
+    Chunk events may come as runs. `gaps` are those of more than `min_gap` ms.
     """
     requested: int | None = None
     attempt: _Attempt | None = None
-    for event in events:
-        kind = event["type"]
+    for item in items:
+        run = item if isinstance(item, ChunkRun) else None
+        event = _as_event(item) if isinstance(item, ChunkRun) else item
+        kind, data = event["type"], event["data"]
         if kind not in _TYPES:
             continue
+        data = data if isinstance(data, Mapping) else {}
         is_part = kind not in _BOUNDS
-        if attempt is not None and not (is_part and attempt.takes(event)):
+        if attempt is not None and not (is_part and attempt.takes(event, data)):
             yield attempt.end("failed")
             attempt = None
         if not is_part:
             requested = event["time"] if kind in _REQUESTS else None
             continue
         if attempt is None:
-            attempt, requested = _Attempt(_payload(event), requested, min_gap), None
+            attempt, requested = _Attempt(data, requested, min_gap), None
         attempt.seq = event["seq"]
-        if kind == CHUNK:
-            attempt.add(event["time"], _payload(event).get("chunk"))
+        if run is not None:
+            attempt.add_records(run.records)
+        elif kind == CHUNK:
+            attempt.add([event["time"]], data.get("chunk"))
         else:
-            yield attempt.settle(kind, _payload(event))
+            yield attempt.settle(kind, data)
             attempt = None
     if attempt is not None:
         yield attempt.end("failed")
+
+
+def _as_event(run: ChunkRun) -> Event:
+    """The last event of a run, without its chunk."""
+    data = {"turn": run.turn, "step": run.step}
+    return {"type": CHUNK, "seq": run.seq + run.count - 1, "time": run.last_time, "data": data}
 
 
 class _Attempt:
@@ -131,29 +161,32 @@ class _Attempt:
         self._finish: str | None = None
         self._finished = False
 
-    def takes(self, event: Event) -> bool:
+    def takes(self, event: Event, data: Mapping[str, Any]) -> bool:
         """Whether a chunk goes on with it, or a message that cites chunks is its own."""
-        if _read_place(_payload(event)) != self._place:
+        if _read_place(data) != self._place:
             return False
         if event["type"] == CHUNK:
             return not self._finished
         return event.get("sourceEventSeqs") != []
 
-    def add(self, time: int, chunk: Any) -> None:
-        """Take the next chunk."""
-        self._chunks += 1
+    def add_records(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Take the records of a stream, or none of them when one is refused (StreamRefused)."""
+        for record, times in [(record, member_times(record)) for record in records]:
+            self.add(times, record["chunk"] if record["type"] == "chunk" else _DELTA)
+
+    def add(self, times: Sequence[int], chunk: Any) -> None:
+        """Take the next chunk, or several that are as good as this one, by their times."""
+        self._chunks += len(times)
         if self._last is None:
-            self._first = time
+            self._first = self._last = times[0]
+            self._add_gaps(times)
         else:
-            gap = time - self._last
-            self._longest = max(gap, self._longest or 0)
-            if gap > self._min_gap:
-                self._gaps.append(Gap(self._last, gap))
-        self._last = time
+            self._add_gaps([self._last, *times])
+        self._last = times[-1]
         kind = chunk.get("type") if isinstance(chunk, Mapping) else None
         if kind in _TOKENS:
             if self._first_token is None:
-                self._first_token = time
+                self._first_token = times[0]
         elif kind == "usage":
             usage = chunk.get("usage")
             self._usage = usage if isinstance(usage, Mapping) else None
@@ -163,15 +196,25 @@ class _Attempt:
             self._finish = named if isinstance(named, str) else None
             self._finished = True
 
+    def _add_gaps(self, times: Sequence[int]) -> None:
+        gaps = [after - before for before, after in pairwise(times)]
+        if not gaps:
+            return
+        longest = max(gaps)
+        self._longest = max(longest, self._longest or 0)
+        if longest > self._min_gap:
+            self._gaps += [
+                Gap(time, gap)
+                for time, gap in zip(times, gaps, strict=False)
+                if gap > self._min_gap
+            ]
+
     def settle(self, kind: str, data: Mapping[str, Any]) -> AttemptTiming:
         """Take the payload of the event that settles the attempt."""
         stream = data.get("stream")
-        try:
-            timed = expand(stream) if isinstance(stream, list) else []
-        except StreamRefused:
-            timed = []
-        for member in timed:
-            self.add(member["time"], member["chunk"])
+        if isinstance(stream, list):
+            with suppress(StreamRefused):
+                self.add_records(stream)
         if self._usage is None:
             self._usage = data.get("usage")
         if kind != "assistant/message":
@@ -207,11 +250,6 @@ class _Attempt:
 
 def _read_place(data: Mapping[str, Any]) -> tuple[int | None, int | None]:
     return safe_integer(data.get("turn")), safe_integer(data.get("step"))
-
-
-def _payload(event: Event) -> Mapping[str, Any]:
-    data = event["data"]
-    return data if isinstance(data, Mapping) else {}
 
 
 def _between(start: int | None, end: int | None) -> int | None:

@@ -255,6 +255,17 @@ def test_a_stored_session_has_the_figures_of_its_events(
     assert found == list(time_attempts(sample.events, min_gap=5))
 
 
+def test_a_stored_run_of_chunks_that_no_stream_could_hold_is_told_too(tmp_path: Path) -> None:
+    noise = {"type": "noise"}
+    events = [delta(1000), chunk(1010, noise), delta(1030), chunk(1060, {"index": 0})]
+    events = [{**event, "seq": seq} for seq, event in enumerate(events)]
+    with dshstore.open(tmp_path / "store.db") as store:
+        store.import_stream(BytesIO(write_log(make_header(1, SESSION_ID), events)))
+        found = list(store.session(SESSION_ID).attempts(min_gap=15))
+    assert found == list(time_attempts(events, min_gap=15))
+    assert [(one.chunks, one.duration, one.longest_gap) for one in found] == [(4, 60, 30)]
+
+
 def test_a_fork_has_the_attempts_that_it_inherited(tmp_path: Path) -> None:
     log = OldLog(0)
     log.begin()
