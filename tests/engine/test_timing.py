@@ -260,7 +260,8 @@ def test_a_stored_run_of_chunks_that_no_stream_could_hold_is_told_too(tmp_path: 
     events = [delta(1000), chunk(1010, noise), delta(1030), chunk(1060, {"index": 0})]
     events = [{**event, "seq": seq} for seq, event in enumerate(events)]
     with dshstore.open(tmp_path / "store.db") as store:
-        store.import_stream(BytesIO(write_log(make_header(1, SESSION_ID), events)))
+        log = write_log(make_header(1, SESSION_ID), events, packed=False)
+        store.import_stream(BytesIO(log))
         found = list(store.session(SESSION_ID).attempts(min_gap=15))
     assert found == list(time_attempts(events, min_gap=15))
     assert [(one.chunks, one.duration, one.longest_gap) for one in found] == [(4, 60, 30)]
