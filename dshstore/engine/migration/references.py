@@ -41,7 +41,7 @@ class SeqMap:
         old = safe_integer(seq)
         new = self._new[old] if old is not None and 0 <= old < len(self._new) else _GONE
         if new == _GONE:
-            raise Misfit(f"names {dump(seq)}, which is no event of the new log")
+            raise Misfit(f"names {dump(seq)}, which has no seq in the new log (no token delta has)")
         return new
 
     def renumber(self, event: Event) -> Event:

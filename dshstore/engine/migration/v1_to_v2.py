@@ -68,6 +68,7 @@ class V1ToV2:
             yield from self._settle()
             yield from self._generate(seq, missing_end)
         if item["type"] == "user/message" and carries_goal(item["data"]):
+            # the only event that waits for no attempt: the harness let it go before
             change, message = _split_goal(item)
             yield from self._generate(seq, change)
             yield from self._emit(message)
@@ -98,7 +99,7 @@ class V1ToV2:
             yield from self._settle()
             attempt = self._attempt = _Attempt(run.turn, run.step)
         attempt.add(run)
-        self._check_cut(attempt, attempt.last_seq)
+        self._check_cut(attempt, run.seq, attempt.last_seq)
 
     def _push_message(self, event: Event) -> Iterator[Step]:
         data, cited = event["data"], event.get("sourceEventSeqs")
@@ -120,7 +121,7 @@ class V1ToV2:
                 "in order",
             )
         else:
-            self._check_cut(attempt, event["seq"])
+            self._check_cut(attempt, event["seq"], event["seq"])
             self._attempt = None
             yield from self._let_go(attempt)
             stream = attempt.stream.records
@@ -179,10 +180,12 @@ class V1ToV2:
         data = {"inherited": True}
         return Step(origin, {"type": _MARKER, "seq": seq, "time": time, "data": data})
 
-    def _check_cut(self, attempt: _Attempt, seq: int) -> None:
-        if attempt.first_seq < self._cut <= seq:
+    def _check_cut(self, attempt: _Attempt, first: int, last: int) -> None:
+        """Refuse events `first` to `last` of an attempt if they are not inherited as its first."""
+        if attempt.first_seq < self._cut <= last:
             raise MigrationRefused(
-                seq, f"the inherited events end at {self._cut}, in the middle of an attempt"
+                max(self._cut, first),
+                f"the inherited events end at {self._cut}, in the middle of an attempt",
             )
 
 

@@ -29,7 +29,7 @@ def test_an_event_stands_where_it_was_put(old: Json, new: int) -> None:
 
 @pytest.mark.parametrize("old", [1, -1, 10, 0.5, -0.0, True, "0", None])
 def test_what_stands_nowhere_cannot_be_named(old: Json) -> None:
-    with pytest.raises(Misfit, match="no event of the new log"):
+    with pytest.raises(Misfit, match="no seq in the new log"):
         SEQS.new(old)
 
 

@@ -265,6 +265,15 @@ def test_a_goal_that_changed_in_a_message_changes_in_an_event_before_it() -> Non
     assert done["data"]["sourceEventSeq"] == message["seq"]
 
 
+def test_a_goal_that_changed_waits_for_no_attempt() -> None:
+    log = opened()
+    log.say("a")
+    log.goal()
+    log.end_step()
+    kinds = ["goal/change", "user/message", "assistant/attempt", "step/end"]
+    assert types(tail(log)) == kinds
+
+
 def test_a_goal_of_today_stays_in_its_message() -> None:
     log = OldLog()
     source = {"kind": "goal", "goalId": "g", "revision": 1, "round": 1}
@@ -338,10 +347,10 @@ def test_an_attempt_that_was_inherited_stands_before_the_mark() -> None:
     assert types(seeded(log, 5)[4:]) == ["assistant/attempt", "session/end-seed", "step/end"]
 
 
-@pytest.mark.parametrize("cut", [5, 6])
+@pytest.mark.parametrize("cut", [5, 6, 7, 8])
 def test_a_cut_through_an_attempt_or_before_its_message_is_refused(cut: int) -> None:
     log = opened()
-    log.answer("a")
+    log.answer("a", "b", "c")
     with pytest.raises(MigrationRefused, match="middle of an attempt") as caught:
         seeded(log, cut)
     assert caught.value.seq == cut
