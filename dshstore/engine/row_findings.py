@@ -54,6 +54,8 @@ def read_event(stored: StoredEvent, version: int) -> dict[str, Any] | Fault:
                 parse(text)
     except UNREADABLE as error:
         return _fault(stored, "citations-invalid", str(error))
+    if stored.ignorable not in (None, 1):
+        return _fault(stored, "event-unreadable", f"ignorable is {stored.ignorable}")
     try:
         if stored.raw is not None:
             parse(stored.data)
@@ -83,6 +85,9 @@ def _check_run(stored: StoredEvent, version: int) -> list[Fault]:
         "type": (stored.type, again.type),
         "time": (stored.time, again.time),
         "data": (_value(stored.data), _value(again.data)),
+        "source_event_seqs": (stored.source_event_seqs, None),
+        "surface_op": (stored.surface_op, None),
+        "ignorable": (stored.ignorable, None),
     }
     faults = _differences(stored, "run-broken", told)
     figures = again.stream

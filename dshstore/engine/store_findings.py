@@ -49,8 +49,8 @@ def check_file(database: Database, sql: FileStatements) -> Iterator[Finding]:
     for session, session_id, seq in database.query(sql.lost_streams):
         detail = f"a stream of session number {session}, but no event"
         yield make_finding(Fault(seq, "stream-orphaned", detail), session_id)
-    for piece, session_id, source, size, length in database.query(sql.broken_pieces):
-        there = f"{length} of {size} bytes are there" if source else "its import is not there"
+    for piece, session_id, source, kind, size, length in database.query(sql.broken_pieces):
+        there = f"{kind!r}, {length} of {size} bytes are there" if source else "it has no import"
         fault = Fault(None, "quarantine-broken", f"piece {piece}: {there}")
         yield make_finding(fault, session_id)
 
@@ -79,6 +79,8 @@ def check_header(session: SessionRow) -> tuple[Header | None, list[Fault]]:
 
 def check_parts(session: SessionRow, parts: list[Part], shared: list[Part]) -> Fault | None:
     """What is wrong with the parts of a session's log; `shared` are those of its parent's."""
+    if (session.forked_from is None) != (session.forked_at is None):
+        return _parts(f"it was forked at {session.forked_at} from {session.forked_from}")
     own = Part(0 if session.forked_at is None else session.forked_at + 1, MAX_SAFE, session.key)
     if lost := [part.owner for part in parts if not part.there]:
         return _parts(f"session number {lost[0]} is not there")

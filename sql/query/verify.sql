@@ -12,11 +12,12 @@ SELECT t.session, s.session_id, t.seq
  WHERE NOT EXISTS (SELECT 1 FROM events AS e WHERE e.session = t.session AND e.seq = t.seq);
 
 -- broken_pieces: pieces in quarantine that lost their import, or bytes
-SELECT q.id, s.session_id, i.id, q.size, length(q.raw)
+SELECT q.id, s.session_id, i.id, q.kind, q.size, length(q.raw)
   FROM quarantine AS q
   LEFT JOIN imports AS i ON i.id = q.import
   LEFT JOIN sessions AS s ON s.id = i.session
- WHERE i.id IS NULL OR (q.raw IS NULL) <> (q.kind = 'padding') OR length(q.raw) <> q.size;
+ WHERE i.id IS NULL OR q.kind NOT IN ('record', 'debris', 'padding')
+    OR (q.raw IS NULL) <> (q.kind = 'padding') OR length(q.raw) <> q.size;
 
 -- keys: every session, by its number
 SELECT id FROM sessions ORDER BY id;
@@ -66,4 +67,4 @@ SELECT n.seq, n.pos,
 
 -- imports: what was put on record of the logs of a session, by how far they were read
 SELECT id, lines, events, content_sha256 FROM imports
- WHERE session = :session AND lines > 0 ORDER BY events, id;
+ WHERE session = :session AND (lines <> 0 OR events <> 0) ORDER BY events, id;

@@ -6,11 +6,15 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from shutil import copyfile
+from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dshstore
 from dshstore.db import Database
@@ -224,6 +228,85 @@ def test_a_log_in_plain_sql_is_sound_however_its_json_is_spelled(store: Path) ->
         """,
     )
     assert [(f.code, f.kind) for f in find(store, "plain")] == [("header-invalid", "log")]
+
+
+#: What may come to stand in the columns of a store, and in which: only of the right type, for
+#: STRICT tables refuse others.
+NUMBERS: list[Any] = [None, -(2**63), -1, 0, 1, 7, 2**53, 2**63 - 1]
+TEXTS: list[Any] = [
+    None,
+    "",
+    "{}",
+    "[]",
+    "[[1,2]]",
+    '"append"',
+    "tool/result",
+    "assistant/message",
+    "\0",
+]
+TEXTS += ['{"op":"replace","start":2,"end":0}', "[" * 2000, '{"stream":null}', "[1e999,-0]"]
+TEXTS += ['{"turn":1.5,"step":"x","message":[{"content":{}}]}', '{"message":{"content":[7]}}']
+BYTES: list[Any] = [None, b"", b"\xff", b"\n", b"{}", b"\x28\xb5\x2f\xfd"]
+COLUMNS = {
+    "sessions": ("next_seq inherited_count forked_at format_version", "header", "header_raw"),
+    "segments": ("first_seq last_seq owner", "", ""),
+    "events": ("seq count time ignorable", "type data source_event_seqs surface_op", "raw"),
+    "streams": ("seq at size first_time last_time", "usage finish", "body"),
+    "surface_nodes": ("seq pos shadowed_by owner", "", ""),
+    "imports": ("session lines events", "content_sha256", ""),
+    "quarantine": ("import size", "kind", "raw"),
+}
+CELLS: list[tuple[str, str, list[Any]]] = [
+    (table, column, values)
+    for table, columns in COLUMNS.items()
+    for names, values in zip(columns, (NUMBERS, TEXTS, BYTES), strict=True)
+    for column in names.split()
+]
+
+#: What tells rows apart in the tables without a rowid.
+KEYS = {"segments": "session, first_seq", "surface_nodes": "session, seq"}
+UPDATE = (
+    "UPDATE TABLE SET COLUMN = :value WHERE (KEY) = (SELECT KEY FROM TABLE LIMIT 1 OFFSET :row"
+    " % (SELECT count(*) FROM TABLE))"
+)
+
+#: (table, column, number of a row, value)
+Cell = tuple[str, str, int, Any]
+
+
+@st.composite
+def cells(draw: st.DrawFn) -> Cell:
+    table, column, values = draw(st.sampled_from(CELLS))
+    return table, column, draw(st.integers(0, 199)), draw(st.sampled_from(values))
+
+
+@settings(max_examples=25)
+@given(overwritten=st.lists(cells(), min_size=1, max_size=3))
+def test_no_damage_is_too_much(
+    sound: Path, tmp_path_factory: pytest.TempPathFactory, overwritten: list[Cell]
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "store.db"
+    copyfile(sound, path)
+    overwrite(path, overwritten)
+    for finding in find(path):
+        assert finding.code in CODES
+
+
+def overwrite(path: Path, overwritten: list[Cell]) -> None:
+    """Put values into cells past all guards; what SQLite itself refuses is left out."""
+    database = Database.open(str(path), "write")
+    triggers = [item for item in schema_objects() if item.kind == "trigger"]
+    for item in triggers:
+        database.execute_script(f"DROP TRIGGER {item.name}")
+    database.pragma("foreign_keys", 0)
+    for table, column, row, value in overwritten:
+        key = KEYS.get(table, "rowid")
+        update = UPDATE.replace("KEY", key).replace("TABLE", table).replace("COLUMN", column)
+        with suppress(dshstore.StoreError):
+            database.query(Statement("update", update), {"value": value, "row": row})
+    for item in triggers:
+        database.execute_script(item.sql)
+    database.close()
 
 
 def logs_of(shared: Path, folder: str) -> Iterator[Path]:
