@@ -22,6 +22,7 @@ from dshstore.engine.findings import CODES, LOG_CODES, STORE_CODES, Finding
 from dshstore.sqlfiles import Statement, schema_objects
 from tests.logs import LogBuilder, make_header, text, write_log
 from tests.real_parts import require
+from tests.strategies import SampleSession, sessions
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SCRIPTS = sorted((FIXTURES / "broken").glob("*.sql"))
@@ -203,6 +204,25 @@ def test_events_that_are_appended_meanwhile_are_no_damage(tmp_path: Path) -> Non
 def _say(session: dshstore.LiveSession, times: int) -> None:
     for _ in range(times):
         session.append("user/message", {"content": [text("hello")]}, surface_op="append")
+
+
+@given(session=sessions(), data=st.data())
+def test_forks_of_forks_have_no_damage(
+    tmp_path_factory: pytest.TempPathFactory, session: SampleSession, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("forks")
+    (folder / "log.jsonl").write_bytes(write_log(session.header, session.events))
+    with dshstore.open(folder / "store.db") as store:
+        parent = store.import_log(folder / "log.jsonl").session_id
+        for name in ("child", "grandchild", "great-grandchild"):
+            assert parent is not None
+            end = store.session(parent).next_seq
+            at = data.draw(st.integers(0, end - 1)) if end else None
+            with suppress(dshstore.ForkRefused), store.fork(parent, at, new_id=name) as fork:
+                node = fork.append("user/message", {}, surface_op="append")
+                fork.append("user/message", {}, surface_op=(node, node), sources=[node])
+                parent = name
+        assert damage(list(store.verify())) == []
 
 
 def test_a_row_that_cannot_be_fetched_does_not_hide_the_others(store: Path) -> None:
