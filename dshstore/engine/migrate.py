@@ -167,6 +167,8 @@ def _verify(
     shown = read.messages(database, session, allow_unknown=True)
     kept = read.messages(database, written, allow_unknown=True)
     for before, after in zip_longest(shown, kept):
+        if before == after:
+            continue
         if before is None or after is None or not _says_same(parse(before), parse(after)):
             raise MigrationRefused(None, "the messages would not be the same any more")
 
