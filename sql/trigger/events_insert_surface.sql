@@ -1,6 +1,9 @@
 -- Before an event enters that is on the surface, or claims to be: the rules of the surface (see surface_rules).
+-- An append without sources, as most are, has nothing to be looked at but its seq, and events_insert does that.
 CREATE TRIGGER events_insert_surface BEFORE INSERT ON events
-WHEN NEW.surface_op IS NOT NULL OR NEW.source_event_seqs IS NOT NULL OR NEW.surface_formats <> 0
+WHEN (NEW.surface_op IS NOT NULL OR NEW.source_event_seqs IS NOT NULL OR NEW.surface_formats <> 0)
+ AND NOT (NEW.surface_op IS '"append"' AND NEW.source_event_seqs IS NULL
+          AND NEW.surface_formats >> (SELECT format_version FROM sessions WHERE id = NEW.session) & 1)
 BEGIN
   INSERT INTO surface_rules (session, seq, type, data, source_event_seqs, surface_op, ignorable, version, eligible)
   SELECT NEW.session, NEW.seq, NEW.type,

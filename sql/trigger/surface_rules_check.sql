@@ -56,17 +56,19 @@ BEGIN
                                                         THEN RAISE(ABORT, 'sources-empty')
     WHEN NEW.type = 'assistant/message' AND NEW.version >= 3
                                                         THEN RAISE(ABORT, 'sources-on-settlement')
-    WHEN instr(NEW.source_event_seqs, '-') > 0 OR EXISTS (
-           SELECT 1 FROM json_each(NEW.source_event_seqs)
-            WHERE type NOT IN ('integer', 'real') OR value <> CAST(value AS INTEGER)
-               OR value NOT BETWEEN 0 AND 9007199254740991)
-                                                        THEN RAISE(ABORT, 'sources-not-seqs')
-    WHEN (SELECT count(DISTINCT value) <> count(*) FROM json_each(NEW.source_event_seqs))
-                                                        THEN RAISE(ABORT, 'sources-duplicate')
-    WHEN EXISTS (SELECT 1 FROM json_each(NEW.source_event_seqs) WHERE value >= NEW.seq)
-                                                        THEN RAISE(ABORT, 'sources-not-earlier')
   END
   WHERE NEW.eligible AND NEW.source_event_seqs IS NOT NULL;
+
+  SELECT CASE
+    WHEN (count(*) > 0 AND instr(NEW.source_event_seqs, '-') > 0) OR max(CASE type
+           WHEN 'integer' THEN value > 9007199254740991
+           WHEN 'real'    THEN value > 9007199254740991 OR value <> CAST(value AS INTEGER)
+           ELSE 1 END)                                  THEN RAISE(ABORT, 'sources-not-seqs')
+    WHEN count(DISTINCT value) <> count(*)              THEN RAISE(ABORT, 'sources-duplicate')
+    WHEN max(value) >= NEW.seq                          THEN RAISE(ABORT, 'sources-not-earlier')
+  END
+  FROM json_each(NEW.source_event_seqs)
+  WHERE NEW.eligible;
 
   -- what a replace shadows; the span is read through the index of live nodes, shadowed ones are never scanned
   SELECT CASE

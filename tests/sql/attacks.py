@@ -268,6 +268,9 @@ _SURFACE = {
     "a node enters no session": NODE + "(99, 0, 0, 99)",
     "a node has no session": NODE + "(NULL, 0, 0, 1)",
     "a node is upserted": NODE + "(1, 3, 9, 1) ON CONFLICT DO UPDATE SET pos = 9",
+    "a span is replaced by nothing": "INSERT INTO surface_spans VALUES (1, 6, 0, 2)",
+    "a span is replaced by an event that is there": "INSERT INTO surface_spans VALUES (1, 5, 0, 2)",
+    "a span is replaced in an empty session": "INSERT INTO surface_spans VALUES (3, 0, 0, 0)",
     "a shadowed node enters": "INSERT INTO surface_nodes (session, seq, pos, owner, shadowed_by)"
     " VALUES (1, 1, 1, 1, 3)",
     "a node is shadowed": "UPDATE surface_nodes SET shadowed_by = 5 WHERE session = 1 AND seq = 2",
