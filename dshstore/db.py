@@ -285,9 +285,8 @@ def _connect(path: str, access: Literal["ro", "rw"], *options: str) -> apsw.Conn
     flags = apsw.SQLITE_OPEN_URI | (
         apsw.SQLITE_OPEN_READWRITE if access == "rw" else apsw.SQLITE_OPEN_READONLY
     )
-    connection = apsw.Connection(
-        f"file:{quote(os.fsencode(os.path.abspath(path)))}?{query}", flags=flags
-    )  # noqa: PTH100
+    place = quote(os.fsencode(os.path.abspath(path)))  # noqa: PTH100
+    connection = apsw.Connection(f"file:{place}?{query}", flags=flags)
     connection.set_busy_timeout(int(BUSY_TIMEOUT * 1000))
     return connection
 

@@ -189,7 +189,7 @@ def test_ids_are_unique(store: Store) -> None:
 
 
 def test_an_exception_in_the_block_loses_nothing(store: Store) -> None:
-    with pytest.raises(ZeroDivisionError), store.create(session_id="beans") as session:
+    with pytest.raises(ZeroDivisionError), store.create(session_id="beans") as session:  # noqa: PT012
         session.user("hello")
         raise ZeroDivisionError
     assert len(store.session("beans").messages()) == 1

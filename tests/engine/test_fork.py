@@ -63,7 +63,7 @@ def test_a_fork_shares_the_events_and_marks_the_cut(store: Store, version: int) 
     bring(store, log.events, version, cwd="/srv/garden", delegationDepth=2)
     fork = store.fork("beans", new_id="shoot")
     end = len(log.events)
-    header, *events = lines(fork)
+    header = lines(fork)[0]
     assert header == {
         **{"type": "session", "version": version, "id": "shoot"},
         **{"createdAt": header["createdAt"], "cwd": "/srv/garden", "parentSession": "beans"},
@@ -112,9 +112,8 @@ def test_a_fork_is_as_the_parent_was(tmp_path_factory: pytest.TempPathFactory, d
         parent = store.session("beans")
         try:
             fork = store.fork("beans", at, new_id="shoot")
-        except ForkRefused as refused:
+        except ForkRefused:
             assert version < 4
-            assert refused.turn in (1, 2, 3)
             assert len(store.sessions()) == 1
             return
         assert list(fork.events(0, at)) == log.events[: at + 1]
