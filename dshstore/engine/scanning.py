@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from dshstore.engine.recording import Mark
+from dshstore.engine.sources import Rewindable
 from dshstore.errors import LogRefused, UnsupportedFormat
 from dshstore.formats.dsh import header as headers
 from dshstore.formats.dsh.chunkruns import Deltas
@@ -25,16 +26,6 @@ from dshstore.streams.records import safe_integer
 
 #: A torn frame may be large: its bytes come in pieces of this size.
 _PIECE = 16 << 20
-
-
-class Rewindable(Protocol):
-    """What a log is read from; one that is seekable can be read from its beginning again."""
-
-    def read(self, size: int, /) -> bytes: ...
-
-    def seekable(self) -> bool: ...
-
-    def seek(self, offset: int, /) -> int: ...
 
 
 class Piece(NamedTuple):

@@ -20,7 +20,8 @@ from enum import IntEnum
 
 from dshstore.engine.branching import number_branches
 from dshstore.engine.recording import Mark
-from dshstore.engine.scanning import Piece, Rewindable, Scan
+from dshstore.engine.scanning import Piece, Scan
+from dshstore.engine.sources import Rewindable
 from dshstore.errors import LogRefused
 from dshstore.formats.dsh.frames import Limits
 from dshstore.model import Block
