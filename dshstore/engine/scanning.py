@@ -72,7 +72,6 @@ class Scan:
         checked_lines: int = 0,
     ) -> None:
         self.sound, self.going_on, self.events = True, size is None, 0
-        self.checked_lines = 1
         self._trusted = checked_lines
         self._stream = stream
         self._bad: deque[BadFrame] = deque()
@@ -92,6 +91,7 @@ class Scan:
                 raise
             self.refusal = error
         self._version = self.header.version if self.header else 0
+        self.checked_lines = 1 if self.header else 0
 
     def __iter__(self) -> Iterator[Piece]:
         yield from self._reported()
