@@ -1,4 +1,5 @@
 -- One row: one tool call, with the result as it first came in; `started` is NULL for a call that was answered without being started.
+-- It is read session by session through the index of types, so that a condition on a session reads no other.
 CREATE VIEW tool_calls AS
 SELECT session, session_id, format_version, seq,
        coalesce(call, answer) ->> '$.turn' AS turn, coalesce(call, answer) ->> '$.step' AS step, call_id,
@@ -22,9 +23,9 @@ SELECT session, session_id, format_version, seq,
                        lead(e.type) OVER calls AS next_type, lead(e.time) OVER calls AS next_time,
                        lead(e.data) OVER calls AS next_data, lag(e.type) OVER calls AS previous_type
                   FROM sessions AS s
-                  JOIN segments AS g ON g.session = s.id
-                  JOIN events AS e ON e.type IN ('tool/call', 'tool/result') AND e.session = g.owner
-                                  AND e.seq BETWEEN g.first_seq AND g.last_seq
+                  CROSS JOIN segments AS g ON g.session = s.id
+                  CROSS JOIN events AS e INDEXED BY events_type
+                          ON e.type IN ('tool/call', 'tool/result') AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
                  WHERE e.type = 'tool/call' OR e.surface_op = '"append"'
                 WINDOW calls AS (
                   PARTITION BY s.id, s.session_id, s.format_version,

@@ -1,4 +1,5 @@
 -- One row: one call of a provider that reported what it used, failed attempts and compactions too; own events of the highest generation alone.
+-- It is read session by session through the index of types, so that a condition on a session reads no other.
 CREATE VIEW usage AS
 SELECT session, session_id, format_version, seq, time, turn, step, kind, provider, model,
        coalesce(usage ->> '$.inputTokens', 0) AS input_tokens,
@@ -12,13 +13,14 @@ SELECT session, session_id, format_version, seq, time, turn, step, kind, provide
                coalesce(e.data ->> '$.message.source.model', e.data ->> '$.provenance.model') AS model,
                e.data -> '$.usage' AS usage
           FROM current_sessions AS s
-          JOIN events AS e ON e.type = 'assistant/message' AND e.session = s.session AND e.seq >= s.inherited_count
+          CROSS JOIN events AS e INDEXED BY events_type
+                  ON e.type = 'assistant/message' AND e.session = s.session AND e.seq >= s.inherited_count
         UNION ALL
         SELECT s.session, s.session_id, s.format_version, e.seq, e.time, NULL, NULL, 'compaction',
                e.data ->> '$.provider', e.data ->> '$.model', e.data -> '$.usage'
           FROM current_sessions AS s
-          JOIN events AS e ON e.type IN ('compaction/summary', 'compact/summary') AND e.session = s.session
-                          AND e.seq >= s.inherited_count
+          CROSS JOIN events AS e INDEXED BY events_type
+                  ON e.type IN ('compaction/summary', 'compact/summary') AND e.session = s.session AND e.seq >= s.inherited_count
         UNION ALL
         SELECT session, session_id, format_version, seq, time, turn, step, 'attempt',
                config ->> '$.provider', config ->> '$.model', usage
@@ -34,8 +36,8 @@ SELECT session, session_id, format_version, seq, time, turn, step, kind, provide
                                   WHERE type = 'object' AND value ->> '$.chunk.type' = 'usage'
                                   ORDER BY key DESC LIMIT 1)) AS usage
                   FROM current_sessions AS s
-                  JOIN events AS e ON e.type IN ('assistant/attempt', 'assistant/chunk') AND e.session = s.session
-                                  AND e.seq >= s.inherited_count
+                  CROSS JOIN events AS e INDEXED BY events_type
+                          ON e.type IN ('assistant/attempt', 'assistant/chunk') AND e.session = s.session AND e.seq >= s.inherited_count
                   LEFT JOIN streams AS p ON p.session = e.session AND p.seq = e.seq
                  WHERE e.type = 'assistant/attempt'
                     OR ((p.usage IS NOT NULL OR e.data ->> '$.chunk.type' = 'usage')
