@@ -122,14 +122,12 @@ class Survey:
 
     def describe_aside(self) -> str:
         """What would be set aside, for a sentence."""
-        records, debris, size = self.set_aside, self._debris, self._debris_size
-        return _enumerated(
-            [
-                *([f"{records} record{'s' * (records > 1)}"] if records else []),
-                *([f"{debris} piece{'s' * (debris > 1)} of {size} bytes"] if debris else []),
-                *([f"{self._padding_size} NUL bytes"] if self._padding_size else []),
-            ]
-        )
+        parts = [
+            _counted(self.set_aside, "record"),
+            f"{_counted(self._debris, 'piece')} of {_counted(self._debris_size, 'byte')}",
+            _counted(self._padding_size, "NUL byte"),
+        ]
+        return _enumerated([part for part in parts if not part.startswith("0 ")])
 
     def describe_branches(self) -> str:
         """How the log branches, as a sentence; empty when it does not."""
@@ -310,6 +308,10 @@ class Survey:
 
 def _block(first: Piece, lines: list[bytes]) -> Block:
     return Block(b"\n".join([*lines, b""]), first.line or 0, first.offset, first.frame)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _enumerated(parts: list[str]) -> str:
