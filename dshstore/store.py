@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, Self
+from typing import Any, BinaryIO, Literal, Self, get_args
 from weakref import WeakSet
 
 from dshstore import schema
@@ -214,7 +214,7 @@ class Store:
         """
         header = headers.write(
             version=format_version,
-            session_id=session_id or str(uuid.uuid4()),
+            session_id=str(uuid.uuid4()) if session_id is None else session_id,
             created_at=time.time_ns() // 1_000_000,
             cwd=cwd,
             parent_session=parent_session,
@@ -355,6 +355,8 @@ def open_store(
     `durability`: FULL keeps every flushed event through a power cut, NORMAL through the death
     of the process. Raises NotAStore, UnsupportedSchema, CorruptStore, StoreBusy.
     """
+    if durability not in get_args(Durability):
+        raise ValueError(f"durability is FULL or NORMAL, not {durability!r}")
     place = os.fspath(path)
     if mode == "read":
         return Store(schema.open_reading(place))
