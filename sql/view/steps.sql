@@ -5,12 +5,12 @@ SELECT session, session_id, format_version, data ->> '$.turn' AS turn, data ->> 
        time AS started,
        iif(next_type = 'step/end', next_time, NULL) AS ended,
        iif(next_type = 'step/end', next_time - time, NULL) AS duration,
-       next_type IS NOT 'step/end' AS open
+       next_type IS NULL AS open
   FROM (SELECT s.id AS session, s.session_id, s.format_version, e.seq, e.type, e.time, e.data,
                lead(e.seq) OVER marks AS next_seq, lead(e.type) OVER marks AS next_type, lead(e.time) OVER marks AS next_time
           FROM sessions AS s
           JOIN segments AS g ON g.session = s.id
-          JOIN events AS e ON e.type IN ('step/start', 'step/end') AND e.session = g.owner
+          JOIN events AS e INDEXED BY events_type ON e.type IN ('step/start', 'step/end', 'turn/start', 'turn/end') AND e.session = g.owner
                           AND e.seq BETWEEN g.first_seq AND g.last_seq
         WINDOW marks AS (PARTITION BY s.id, s.session_id, s.format_version ORDER BY e.seq))
  WHERE type = 'step/start';
