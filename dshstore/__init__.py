@@ -1,6 +1,6 @@
 """Session logs of LLM agents in one SQLite file."""
 
-from dshstore import streams
+from dshstore import reports, streams
 from dshstore.attempt import Attempt, LiveChunk
 from dshstore.engine.derive import derive
 from dshstore.engine.findings import CODES as FINDING_CODES
@@ -86,5 +86,6 @@ __all__ = [
     "dump_json",
     "fold",
     "open",
+    "reports",
     "streams",
 ]
