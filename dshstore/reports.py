@@ -34,6 +34,7 @@ class _Statements(msgspec.Struct, frozen=True):
     usage_by_project: Statement
     tools: Statement
     compactions: Statement
+    overview: Statement
 
 
 _SQL = load("reports", _Statements)
@@ -58,7 +59,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             (self.input if self.cache_read is None else self.cache_read, "cache_read_tokens"),
             (self.input if self.cache_write is None else self.cache_write, "cache_write_tokens"),
         )
-        return sum(price * row[column] for price, column in priced) / PRICED_TOKENS
+        return float(sum(price * row[column] for price, column in priced)) / PRICED_TOKENS
 
 
 #: Prices by `provider/model`, or by model alone.
@@ -100,6 +101,11 @@ def usage(
         price = find_price(prices, row["provider"], row["model"])
         row["cost"] = None if price is None else price.cost(row)
     return rows
+
+
+def overview(store: Store, session_id: str) -> ReportRow:
+    """One session at a glance: its row of `sessions_overview`. Raises SessionNotFound."""
+    return _ask(store, _SQL.overview, _ids(store, session_id))[0]
 
 
 def tools(store: Store, session_id: str | None = None) -> list[ReportRow]:

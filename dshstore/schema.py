@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "d9ac32e659b9f546c037fe89a602844b54c3237f5a3d5d9b1b568c120ccae44c"
+SCHEMA_DIGEST = "a68bb65205b6722dcd647fa3b0af52573332886790dba1d84f4ef606058e7396"
 
 
 class _Statements(msgspec.Struct, frozen=True):

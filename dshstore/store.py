@@ -32,7 +32,7 @@ from dshstore.engine.findings import Finding
 from dshstore.engine.importing import ImportResult
 from dshstore.engine.overview import SessionSummary
 from dshstore.engine.salvage import QuarantinedPiece
-from dshstore.engine.scanning import Rewindable
+from dshstore.engine.scanning import Rewindable, Watched
 from dshstore.errors import LogRefused, StoreError
 from dshstore.formats.dsh import header as headers
 from dshstore.formats.dsh.frames import DEFAULT_LIMITS, Limits
@@ -154,7 +154,7 @@ class Store:
             with Path(path).open("rb") as stream:
                 if salvage and not stream.seekable():
                     return self.import_stream(stream, path, salvage=True, limits=limits)
-                watched = _Watched(stream, progress) if progress else stream
+                watched = Watched(stream, progress) if progress else stream
                 return self._import_from(watched, path, salvage, limits)
         except OSError as error:
             raise LogRefused(error.strerror or str(error), path=path) from error
@@ -338,9 +338,23 @@ class Store:
         self._live.add(session)
         return session
 
-    def sessions(self) -> list[SessionSummary]:
-        """Every session, the one that was last written to first."""
-        return overview.summarize_sessions(self._database)
+    def sessions(
+        self,
+        *,
+        project: str | None = None,
+        since: int | None = None,
+        model: str | None = None,
+        text: str | None = None,
+        limit: int | None = None,
+    ) -> list[SessionSummary]:
+        """Every session, or those that fit, the one that was last written to first.
+
+        Of a project (a working directory, or one below it); written to `since` a time (epoch ms);
+        whose model's name holds `model`; with `text` in a title or in what people and models
+        wrote, whatever the case of its ASCII letters.
+        """
+        chosen = overview.Filters(project=project, since=since, model=model, text=text)
+        return overview.summarize_sessions(self._database, chosen, limit)
 
     def sql(
         self, statement: str, parameters: Parameters = (), *, seconds: float | None = None
@@ -356,24 +370,6 @@ class Store:
     def info(self) -> dict[str, Any]:
         """What the file is and how much it holds."""
         return overview.describe_store(self._database)
-
-
-class _Watched:
-    """A stream that tells how far it has been read."""
-
-    def __init__(self, stream: BinaryIO, progress: Progress) -> None:
-        self._stream, self._progress = stream, progress
-
-    def read(self, size: int, /) -> bytes:
-        data = self._stream.read(size)
-        self._progress(self._stream.tell())
-        return data
-
-    def seek(self, offset: int, /) -> int:
-        return self._stream.seek(offset)
-
-    def seekable(self) -> bool:
-        return self._stream.seekable()
 
 
 def open_store(

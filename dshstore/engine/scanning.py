@@ -8,8 +8,8 @@ by `fragments`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Literal, NamedTuple, Protocol
 
 from dshstore.engine.recording import Mark
 from dshstore.errors import LogRefused, UnsupportedFormat
@@ -220,3 +220,21 @@ class _Bounded:
         data = self._stream.read(min(size, self._left))
         self._left -= len(data)
         return data
+
+
+class Watched:
+    """A stream that tells how far it has been read."""
+
+    def __init__(self, stream: BinaryIO, progress: Callable[[int], None]) -> None:
+        self._stream, self._progress = stream, progress
+
+    def read(self, size: int, /) -> bytes:
+        data = self._stream.read(size)
+        self._progress(self._stream.tell())
+        return data
+
+    def seek(self, offset: int, /) -> int:
+        return self._stream.seek(offset)
+
+    def seekable(self) -> bool:
+        return self._stream.seekable()

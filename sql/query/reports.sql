@@ -42,3 +42,6 @@ SELECT t.session_id, t.seq, t.time, t.kind, t.nodes, t.first_seq, t.last_seq, t.
   FROM compactions AS t JOIN current_sessions AS c ON c.session = t.session
  WHERE t.session_id BETWEEN :first AND :last AND (:inherited OR t.seq >= c.inherited_count)
  ORDER BY t.time DESC, t.session_id, t.seq DESC;
+
+-- overview: one session at a glance
+SELECT * FROM sessions_overview WHERE session_id BETWEEN :first AND :last;

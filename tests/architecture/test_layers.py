@@ -66,6 +66,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.log_findings",
         "engine.verify",
         "engine.why",
+        "engine.transcript",
         "engine.fork",
         "engine.requesting",
         "engine.overview",

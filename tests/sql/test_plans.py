@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import pytest
 
@@ -24,6 +23,8 @@ VIEWS = sorted(
 TABLES = re.compile(
     r"\b(?:SCAN (?!\(|json_each|cited)(?:TABLE )?(\w+)(?! VIRTUAL)|USING AUTOMATIC)"
 )
+
+EXPLAIN = "EXPLAIN QUERY PLAN SELECT * FROM"
 
 Explain = Callable[[str], Iterable[str]]
 
@@ -70,7 +71,7 @@ def aliases_of(view: str) -> set[str]:
 def test_a_view_of_one_session_reads_no_whole_table(
     explain: Explain, view: str, filter: str
 ) -> None:
-    plan = explain(f"EXPLAIN QUERY PLAN SELECT * FROM {view} WHERE {filter}")
+    plan = explain(f"{EXPLAIN} {view} WHERE {filter}")
     assert plan
     assert find_scans(plan, aliases_of(view)) == []
 

@@ -16,6 +16,9 @@ from tests.logs import MODEL, EventDict, Json, LogBuilder, make_header, text, wr
 from tests.sql.plain import PlainWriter, ShellWriter
 from tests.sql.test_plans import VIEWS
 
+SELECT_ALL, COUNT = "SELECT * FROM", "SELECT count(*) FROM"
+OVERVIEW = "SELECT * FROM sessions_overview"
+
 DEEP = {"$deep": True}
 
 #: Values that stand where an object or a list should be.
@@ -76,10 +79,10 @@ def odd_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_odd_payload_fails_a_view(odd_store: Path, view: str) -> None:
-    statement = f"SELECT * FROM {view}"
+    statement = f"{SELECT_ALL} {view}"
     with dshstore.open(odd_store, mode="read") as store:
         rows = list(store.sql(statement)[1])
-    lines, errors = ShellWriter(str(odd_store)).run([f"SELECT count(*) FROM ({statement});"])
+    lines, errors = ShellWriter(str(odd_store)).run([f"{COUNT} ({statement});"])
     assert (lines, errors) == ([str(len(rows))], {})
     _, errors = ShellWriter(str(odd_store)).run([f"{statement};"])
     assert errors == {}
@@ -261,7 +264,7 @@ def test_what_a_fork_inherits_is_counted_with_its_parent_alone(store: Store) -> 
     old.add("session/end-seed", {})
     take(store, old, "old", parentSession="parent", seedLength=seeded)
     assert [row[0] for row in ask(store, USAGE)] == ["copied", "parent"]
-    tokens = dict(ask(store, "SELECT session_id, tokens FROM sessions_overview"))
+    tokens: dict[str, int] = dict(ask(store, "SELECT session_id, tokens FROM sessions_overview"))
     assert tokens == {"copied": 12, "parent": 12, "shared": 0, "old": 0}
 
 
@@ -381,14 +384,13 @@ COMPACTIONS = (
 def test_a_compaction_tells_what_it_took_and_what_it_left(store: Store, version: int) -> None:
     log = one_turn(version, "Hello")
     seq = log.compact(0, 1)
-    before = [{"type": "text", "text": said} for said in ("Hello", "Hi")]
-    sizes = (sum(len(write_log({**b, "version": 0}, [])) - 14 for b in before), 33)
     take(store, log, "a")
     [row] = ask(store, COMPACTIONS)
     assert row[:4] == ("a", seq, "summary", 2)
-    assert row[4:6] == (2 * len('[{"type":"text","text":""}]') + len("HelloHi"), 33)
+    before, after = (["Hello", "Hi"], ["so far"])
+    frame = '[{"type":"text","text":""}]'
+    assert row[4:6] == tuple(sum(len(frame) + len(w) for w in said) for said in (before, after))
     assert row[6:] == (40, None, "so far")
-    assert sizes[1] == len('[{"type":"text","text":"so far"}]')
 
 
 def test_a_rewritten_result_is_a_prune_and_a_changed_message_an_edit(store: Store) -> None:
@@ -421,7 +423,7 @@ def test_a_fork_has_the_compactions_of_its_parent(store: Store) -> None:
 
 
 def overview(store: Store, columns: str) -> Sequence[Any]:
-    [row] = ask(store, f"SELECT {columns} FROM sessions_overview")
+    [row] = ask(store, OVERVIEW.replace("*", columns))
     return row
 
 
