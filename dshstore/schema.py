@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "a68bb65205b6722dcd647fa3b0af52573332886790dba1d84f4ef606058e7396"
+SCHEMA_DIGEST = "a9f02864c65e4a7a5da67c67cfc8ed96e30ba23d9cbb3799ca3a21d632839680"
 
 
 class _Statements(msgspec.Struct, frozen=True):

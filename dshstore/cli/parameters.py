@@ -1,4 +1,4 @@
-"""The words that several commands take: STORE, SESSION, --at, --json, sizes, times; and examples."""
+"""The words that several commands take: STORE, SESSION, --at, --json, sizes, times, examples."""
 
 from __future__ import annotations
 

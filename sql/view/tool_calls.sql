@@ -3,23 +3,25 @@ CREATE VIEW tool_calls AS
 SELECT t.session, t.session_id, t.format_version, t.seq, result_seq,
        coalesce(call.data, answer.data) ->> '$.turn' AS turn, coalesce(call.data, answer.data) ->> '$.step' AS step, call_id,
        iif(call_seq IS NOT NULL, call.data ->> '$.name',
-           (SELECT (SELECT block ->> '$.name'
-                      FROM (SELECT iif(type = 'object', value, '{}') AS block
-                              FROM json_each(coalesce(m.data -> '$.message.content', m.data -> '$.content')))
-                     WHERE block ->> '$.type' = 'tool-call' AND block ->> '$.id' = call_id)
-              FROM segments AS g
-              JOIN events AS m ON m.type = 'assistant/message' AND m.session = g.owner
-                              AND m.seq BETWEEN g.first_seq AND min(g.last_seq, result_seq)
-             WHERE g.session = t.session ORDER BY g.first_seq DESC, m.seq DESC LIMIT 1)) AS name,
+           (SELECT iif(block.type = 'object', block.value, '{}') ->> '$.name'
+              FROM (SELECT coalesce(m.data -> '$.message.content', m.data -> '$.content') AS content
+                      FROM segments AS g
+                      JOIN events AS m ON m.type = 'assistant/message' AND m.session = g.owner
+                                      AND m.seq BETWEEN g.first_seq AND min(g.last_seq, result_seq)
+                     WHERE g.session = t.session ORDER BY g.first_seq DESC, m.seq DESC LIMIT 1) AS told
+              JOIN json_each(told.content) AS block
+             WHERE iif(block.type = 'object', block.value, '{}') ->> '$.type' = 'tool-call'
+               AND iif(block.type = 'object', block.value, '{}') ->> '$.id' = call_id LIMIT 1)) AS name,
        iif(call_seq IS NOT NULL, call.data ->> '$.arguments',
-           (SELECT (SELECT block ->> '$.arguments'
-                      FROM (SELECT iif(type = 'object', value, '{}') AS block
-                              FROM json_each(coalesce(m.data -> '$.message.content', m.data -> '$.content')))
-                     WHERE block ->> '$.type' = 'tool-call' AND block ->> '$.id' = call_id)
-              FROM segments AS g
-              JOIN events AS m ON m.type = 'assistant/message' AND m.session = g.owner
-                              AND m.seq BETWEEN g.first_seq AND min(g.last_seq, result_seq)
-             WHERE g.session = t.session ORDER BY g.first_seq DESC, m.seq DESC LIMIT 1)) AS arguments,
+           (SELECT iif(block.type = 'object', block.value, '{}') ->> '$.arguments'
+              FROM (SELECT coalesce(m.data -> '$.message.content', m.data -> '$.content') AS content
+                      FROM segments AS g
+                      JOIN events AS m ON m.type = 'assistant/message' AND m.session = g.owner
+                                      AND m.seq BETWEEN g.first_seq AND min(g.last_seq, result_seq)
+                     WHERE g.session = t.session ORDER BY g.first_seq DESC, m.seq DESC LIMIT 1) AS told
+              JOIN json_each(told.content) AS block
+             WHERE iif(block.type = 'object', block.value, '{}') ->> '$.type' = 'tool-call'
+               AND iif(block.type = 'object', block.value, '{}') ->> '$.id' = call_id LIMIT 1)) AS arguments,
        (SELECT group_concat(block ->> '$.text', char(10))
           FROM (SELECT iif(type = 'object', value, '{}') AS block
                   FROM json_each(iif(answer.data ->> '$.message.content[0].type' = 'tool-result',

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -142,11 +141,11 @@ def test_long_things_are_cut_unless_all_is_asked_for(tmp_path: Path) -> None:
     assert "\n8\n" in full
 
 
-TYPES: Sequence[str] = (
+TYPES = (
     "turn/start turn/end user/message system/message assistant/message tool/call tool/result"
     " assistant/attempt llm/retry session/end-seed image/offload approval/asked approval/decided"
     " compaction/end"
-).split()
+)
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -156,7 +155,7 @@ def test_no_odd_payload_stops_a_transcript(
     writer = TranscriptWriter(full=full, shadowed=True)
     for odd in ODD:
         for payload in (*odd_payloads(), {"content": [odd]}, {"message": {"content": [odd]}}):
-            for kind in TYPES:
+            for kind in TYPES.split():
                 entry = TranscriptEntry(seq=1, type=kind, time=0, data=payload, state="live")
                 writer.write(entry)
     writer.finish()

@@ -40,9 +40,7 @@ def test_what_a_fork_inherited_is_its_parents(garden: Path) -> None:
 @pytest.mark.parametrize(
     ("by", "key", "rows"), [("day", "day", 6), ("project", "project", 2), ("model", "model", 2)]
 )
-def test_tokens_are_summed_up_by_what_is_asked(
-    garden: Path, by: str, key: str, rows: int
-) -> None:
+def test_tokens_are_summed_up_by_what_is_asked(garden: Path, by: str, key: str, rows: int) -> None:
     found = cli("usage", garden, "--by", by, "--json").objects
     assert len({(row[key], row["model"]) for row in found}) == len(found) == rows
     sums = [sum(row[name] for row in found) for name in TOKENS]
