@@ -1,6 +1,6 @@
 """Session logs of LLM agents in one SQLite file."""
 
-from dshstore import streams
+from dshstore import reports, streams
 from dshstore.attempt import Attempt, LiveChunk
 from dshstore.engine.derive import derive
 from dshstore.engine.findings import CODES as FINDING_CODES
@@ -11,6 +11,7 @@ from dshstore.engine.requesting import Request
 from dshstore.engine.salvage import QuarantinedPiece
 from dshstore.engine.surface import Folded, fold
 from dshstore.engine.timing import AttemptTiming, Gap
+from dshstore.engine.transcript import Replaced, TranscriptEntry
 from dshstore.engine.why import EventBrief, Explanation
 from dshstore.errors import (
     Conflict,
@@ -69,6 +70,7 @@ __all__ = [
     "OutOfTurn",
     "QuarantinedPiece",
     "QueryFailed",
+    "Replaced",
     "Request",
     "Session",
     "SessionExists",
@@ -78,6 +80,7 @@ __all__ = [
     "StoreBusy",
     "StoreError",
     "StreamRefused",
+    "TranscriptEntry",
     "UnknownEvent",
     "UnsupportedFormat",
     "UnsupportedSchema",
@@ -86,5 +89,6 @@ __all__ = [
     "dump_json",
     "fold",
     "open",
+    "reports",
     "streams",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dshstore.db import Database
-from dshstore.engine import exporting, read, repair, requesting, timing, why
+from dshstore.engine import exporting, read, repair, requesting, timing, transcript, why
 from dshstore.engine.requesting import Request
 from dshstore.formats.dsh import rows
 from dshstore.jsontext import parse
@@ -139,6 +139,15 @@ class Session:
         The `gaps` of an attempt are its silences of more than `min_gap` ms.
         """
         return timing.read_timings(self._database, self._row, min_gap)
+
+    def transcript(
+        self, at: int | None = None, *, last: int | None = None
+    ) -> Iterator[transcript.TranscriptEntry]:
+        """What a person reads of the log, in its order: now, or as it was after event `at`.
+
+        `last` begins so many messages before the end. Raises EventNotFound.
+        """
+        return transcript.read_transcript(self._database, self._row, at, last)
 
     def why(self, seq: int) -> why.Explanation:
         """What event `seq` was made of, and what stands for it now. Raises EventNotFound."""

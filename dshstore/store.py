@@ -324,9 +324,23 @@ class Store:
         self._live.add(session)
         return session
 
-    def sessions(self) -> list[SessionSummary]:
-        """Every session, the one that was last written to first."""
-        return overview.summarize_sessions(self._database)
+    def sessions(
+        self,
+        *,
+        project: str | None = None,
+        since: int | None = None,
+        model: str | None = None,
+        text: str | None = None,
+        limit: int | None = None,
+    ) -> list[SessionSummary]:
+        """Every session, or those that fit, the one that was last written to first.
+
+        Of a project (a working directory, or one below it); written to `since` a time (epoch ms);
+        whose model's name holds `model`; with `text` in a title or in what people and models
+        wrote, whatever the case of its ASCII letters.
+        """
+        chosen = overview.Filters(project=project, since=since, model=model, text=text)
+        return overview.summarize_sessions(self._database, chosen, limit)
 
     def sql(
         self, statement: str, parameters: Parameters = (), *, seconds: float | None = None

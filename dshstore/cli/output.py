@@ -60,7 +60,7 @@ def write_json(value: Any) -> None:
 
 def write_text(text: str, style: str = "") -> None:
     """Write text for people, line breaks and tabs included; in a `rich` style on a terminal."""
-    shown = _CONTROLS_BUT_LAYOUT.sub(_escape, text)
+    shown = legible(text)
     if style and is_terminal():
         console().print(shown, style=style, soft_wrap=True)
     else:
@@ -85,6 +85,11 @@ def console() -> Console:
 
     flush()
     return Console(markup=False, highlight=False, emoji=False)
+
+
+def legible(text: str) -> str:
+    """The text with its line breaks and tabs, other control characters as escapes."""
+    return _CONTROLS_BUT_LAYOUT.sub(_escape, text)
 
 
 def visible(text: str) -> str:

@@ -1,6 +1,9 @@
-"""The words that several commands take: STORE, SESSION, --at, --json, sizes; and their examples."""
+"""The words that several commands take: STORE, SESSION, --at, --json, sizes, times, examples."""
 
 from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
 
 import click
 
@@ -22,6 +25,28 @@ def read_size(ctx: click.Context, param: click.Parameter, value: str) -> int:
     if factor is None or not (digits.isascii() and digits.isdigit() and int(digits)):
         raise click.BadParameter(f"{value!r} is not a size such as 4096, 64K or 2G", ctx, param)
     return int(digits) * factor
+
+
+#: How many ms a unit of a span of time is.
+_SPANS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+
+
+def read_moment(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """The time (epoch ms) that is meant: an ISO date or time, UTC unless it says, or a span ago."""
+    if value is None:
+        return None
+    count, unit = value[:-1], value[-1:]
+    if count.isascii() and count.isdigit() and unit in _SPANS:
+        return time.time_ns() // 1_000_000 - int(count) * _SPANS[unit]
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is not a time such as 7d, 12h or 2026-11-01T08:00", ctx, param
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
 
 
 def spell_size(size: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from dshstore.db import Database
+from dshstore.jsontext import dump
 from dshstore.sqlfiles import Statement, load
 
 
@@ -29,6 +30,7 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     events: int
     inherited: int
+    tokens: int
     surface_nodes: int
     first_time: int | None
     last_time: int | None
@@ -46,8 +48,23 @@ class _Statements(msgspec.Struct, frozen=True):
 _SQL = load("overview", _Statements)
 
 
-def summarize_sessions(database: Database) -> list[SessionSummary]:
-    """Every session, the one that was last written to first."""
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which sessions are wanted: those that fit all that is not None (see `Store.sessions`)."""
+
+    project: str | None = None
+    since: int | None = None
+    model: str | None = None
+    text: str | None = None
+
+
+def summarize_sessions(
+    database: Database, filters: Filters, limit: int | None = None
+) -> list[SessionSummary]:
+    """The sessions that fit, at most `limit`, the one that was last written to first."""
+    wanted = msgspec.structs.asdict(filters)
+    if filters.text is not None:
+        wanted["text"] = dump(filters.text)[1:-1]  # as it stands in a payload
+    wanted["limit"] = -1 if limit is None else limit
     generations: dict[str, list[int]] = {}
     for session_id, version in database.query(_SQL.generations):
         generations.setdefault(session_id, []).append(version)
@@ -59,7 +76,7 @@ def summarize_sessions(database: Database) -> list[SessionSummary]:
             generations=generations[session_id],
             **dict(zip(fields, rest, strict=True)),
         )
-        for _, session_id, version, *rest in database.query(_SQL.sessions)
+        for _, session_id, version, *rest in database.query(_SQL.sessions, wanted)
     ]
 
 

@@ -114,6 +114,11 @@ def check_seq(session: SessionRow, seq: int) -> None:
         raise EventNotFound(session.session_id, seq, session.next_seq)
 
 
+def segments(database: Database, session: SessionRow) -> list[tuple[int, int, int]]:
+    """The parts of a session's log in order: first seq, last seq, and whose rows hold it."""
+    return [(a, b, c) for a, b, c in database.query(_SQL.segments, {"session": session.key})]
+
+
 def stored_events(
     database: Database,
     session: SessionRow,

@@ -1,7 +1,18 @@
--- sessions: the sessions, the youngest first
+-- sessions: the sessions that fit, the youngest first
 SELECT session, session_id, format_version, title, first_prompt, project, runtime, model, turns, events, inherited,
-       surface_nodes, first_time, last_time, created_at, parent_session, open_turn
-  FROM sessions_overview ORDER BY coalesce(last_time, created_at) DESC, session DESC;
+       tokens, surface_nodes, first_time, last_time, created_at, parent_session, open_turn
+  FROM sessions_overview AS o
+ WHERE (:project IS NULL OR project = :project
+        OR substr(project, 1, length(rtrim(:project, '/')) + 1) = rtrim(:project, '/') || '/')
+   AND (:since IS NULL OR coalesce(last_time, created_at) >= :since)
+   AND (:model IS NULL OR instr(lower(model), lower(:model)))
+   AND (:text IS NULL OR EXISTS (
+         SELECT 1 FROM segments AS g
+           JOIN events AS e INDEXED BY events_type
+             ON e.type IN ('user/message', 'assistant/message', 'session/title') AND e.session = g.owner
+            AND e.seq BETWEEN g.first_seq AND g.last_seq
+          WHERE g.session = o.session AND instr(lower(e.data), lower(:text))))
+ ORDER BY coalesce(last_time, created_at) DESC, session DESC LIMIT :limit;
 
 -- generations: every generation that is here
 SELECT session_id, format_version FROM sessions ORDER BY session_id, format_version;

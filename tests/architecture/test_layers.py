@@ -67,6 +67,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.log_findings",
         "engine.verify",
         "engine.why",
+        "engine.transcript",
         "engine.fork",
         "engine.requesting",
         "engine.overview",
@@ -87,11 +88,11 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.timing",
         "engine.search",
     ),
-    ("lossless", "writer", "session", "appending", "turns", "attempt", "live", "store"),
+    ("lossless", "writer", "session", "appending", "turns", "attempt", "live", "store", "reports"),
 )
 
 #: The last row: `dshstore` itself, which holds names only, and what is built upon those names.
-PUBLIC = ("dshstore", "dshstore.errors", "dshstore.streams")
+PUBLIC = ("dshstore", "dshstore.errors", "dshstore.reports", "dshstore.streams")
 OUTSIDE = ("dshstore.adapters", "dshstore.plugins", "dshstore.cli", "dshstore.__main__")
 
 #: Folders of the rows above: their `__init__` says what they are and imports nothing.

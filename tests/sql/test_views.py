@@ -212,9 +212,17 @@ def test_turns_and_steps(writer: PlainWriter, garden: LogBuilder) -> None:
 
 def test_tool_calls(writer: PlainWriter, garden: LogBuilder) -> None:
     called = {"step": 1, "name": "shell", "arguments": "{}"}
-    nothing = dict.fromkeys(("result", "is_error", "error_code", "ended", "duration"))
+    nothing = dict.fromkeys(("result_seq", "result", "is_error", "error_code", "ended", "duration"))
     assert read(writer, "tool_calls") == [
-        {**called, "turn": 1, "seq": 6, "call_id": "c1", "result": "a\nb", "is_error": 1}
+        {
+            **called,
+            "turn": 1,
+            "seq": 6,
+            "result_seq": 7,
+            "call_id": "c1",
+            "result": "a\nb",
+            "is_error": 1,
+        }
         | {"error_code": "FAILED", "started": at(6), "ended": at(7), "duration": 10, "open": 0},
         {**called, **nothing, "turn": 2, "seq": 17, "call_id": "c2", "started": at(17), "open": 1},
     ]
@@ -231,11 +239,17 @@ def test_what_was_used(writer: PlainWriter, garden: LogBuilder) -> None:
 
 def test_compactions_and_what_they_shadow(writer: PlainWriter, garden: LogBuilder) -> None:
     [row] = read(writer, "compactions")
-    lengths: dict[Any, Any] = dict(writer.run("SELECT seq, length(data) FROM events"))
+    contents: list[tuple[Any, ...]] = writer.run(
+        "SELECT length(coalesce(data -> '$.message.content', data -> '$.content')) FROM events"
+        " WHERE seq IN (3, 5, 7, 12) ORDER BY seq"
+    )
+    [*before, after] = [length for (length,) in contents]
+    summary = next(e["data"] for e in garden.events if e["type"] == "compaction/summary")
     assert row == {
-        "seq": 12, "time": at(12), "type": "user/message", "nodes": 3, "compaction_id": "z10",
-        "characters_before": sum(lengths[seq] for seq in (3, 5, 7)),
-        "characters_after": lengths[12], "summary": "so far",
+        "seq": 12, "time": at(12), "kind": "summary", "nodes": 3, "compaction_id": "z10",
+        "first_seq": 3, "last_seq": 7, "characters_before": sum(before), "characters_after": after,
+        "tokens_before": summary["shadowedTokenCount"],
+        "tokens_after": summary.get("usage", {}).get("outputTokens"), "summary": "so far",
     }  # fmt: skip
     kinds = {3: "user/message", 5: "assistant/message", 7: "tool/result"}
     assert read(writer, "shadowed") == [
@@ -252,7 +266,7 @@ def test_a_session_at_a_glance(writer: PlainWriter, garden: LogBuilder) -> None:
     [row] = read(writer, "sessions_overview")
     assert row == {
         "title": "Lists", "first_prompt": "list", "project": "/srv/garden", "runtime": "dsh",
-        "model": "trowel-1", "turns": 2, "events": 18, "inherited": 0,
+        "model": "trowel-1", "turns": 2, "events": 18, "inherited": 0, "tokens": 10,
         "surface_nodes": len(garden.nodes), "first_time": at(0), "last_time": at(17),
         "created_at": 0, "parent_session": None, "open_turn": 2,
     }  # fmt: skip

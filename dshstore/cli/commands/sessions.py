@@ -7,26 +7,58 @@ import msgspec
 
 import dshstore
 from dshstore import SessionSummary
+from dshstore.cli.forms import form_options, limit_option, write_values
 from dshstore.cli.output import shorten, time_text, write_json
-from dshstore.cli.parameters import examples, json_option, store_argument
+from dshstore.cli.parameters import examples, read_moment, store_argument
 from dshstore.cli.tables import write_table
 
-_COLUMNS = ("session", "format", "turns", "events", "surface", "last event", "title")
+_COLUMNS = ("session", "format", "turns", "events", "surface", "tokens", "last event", "title")
 _TITLE = 60
 
 
-@click.command("sessions", epilog=examples("dshstore sessions garden.db"))
+@click.command(
+    "sessions",
+    epilog=examples(
+        "dshstore sessions garden.db",
+        "dshstore sessions garden.db --since 7d --text beans",
+        "dshstore sessions garden.db --project /srv/garden --model reasoner -n 10 --json",
+    ),
+)
 @store_argument
-@json_option
-def command(store: str, as_json: bool) -> None:
+@click.option("--project", metavar="FOLDER", help="Only those that ran in this folder or below.")
+@click.option(
+    "--since",
+    callback=read_moment,
+    metavar="TIME",
+    help="Only those written to since: 7d, 12h, 30m, 2026-11-01, 2026-11-01T08:00 (UTC).",
+)
+@click.option("--model", metavar="TEXT", help="Only those whose model has this in its name.")
+@click.option("--text", metavar="TEXT", help="Only those in which somebody wrote this.")
+@limit_option
+@form_options
+def command(
+    store: str,
+    project: str | None,
+    since: int | None,
+    model: str | None,
+    text: str | None,
+    limit: int | None,
+    form: str | None,
+) -> None:
     """List the sessions of STORE, the one last written to first."""
     with dshstore.open(store, mode="read") as opened:
-        summaries = opened.sessions()
-    if as_json:
-        for summary in summaries:
-            write_json(msgspec.to_builtins(summary))
-    elif summaries:
-        write_table(_COLUMNS, map(_row, summaries))
+        summaries = opened.sessions(
+            project=project, since=since, model=model, text=text, limit=limit
+        )
+    match form:
+        case "json":
+            for summary in summaries:
+                write_json(msgspec.to_builtins(summary))
+        case "csv" | "tsv":
+            rows = (msgspec.structs.astuple(summary) for summary in summaries)
+            write_values(SessionSummary.__struct_fields__, rows, form)
+        case _ if summaries:
+            write_table(_COLUMNS, map(_row, summaries))
 
 
 def _row(summary: SessionSummary) -> tuple[object, ...]:
@@ -39,6 +71,7 @@ def _row(summary: SessionSummary) -> tuple[object, ...]:
         summary.turns,
         summary.events,
         summary.surface_nodes,
+        summary.tokens,
         time_text(summary.last_time),
         title,
     )

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import csv
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
 
 import click
-import msgspec
 
 import dshstore
-from dshstore.cli.output import write
+from dshstore.cli.forms import write_objects, write_values
 from dshstore.cli.parameters import examples, store_argument
-from dshstore.cli.tables import cell_text, write_table
-
-#: SQL values are plain: no half surrogate pairs, nothing nested, so the fastest encoder will do.
-_ENCODER = msgspec.json.Encoder()
+from dshstore.cli.tables import write_table
 
 
 @click.command(
@@ -69,48 +61,8 @@ def command(
         columns, rows = opened.sql(sql, dict(parameters), seconds=timeout)
         match form:
             case "json":
-                _write_objects(columns, rows)
+                write_objects(columns, rows)
             case "csv" | "tsv":
-                _write_values(columns, rows, "," if form == "csv" else "\t")
+                write_values(columns, rows, form)
             case _:
                 write_table(columns, rows)
-
-
-def _write_objects(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    names = _distinct(columns)
-    for row in rows:
-        values = map(_json_value, row)
-        write(_ENCODER.encode(dict(zip(names, values, strict=True))) + b"\n")
-
-
-def _distinct(columns: Sequence[str]) -> list[str]:
-    """The names of columns; the second `seq` is `seq_2`, for an object has each name once."""
-    names: list[str] = []
-    for column in columns:
-        name, count = column, 1
-        while name in names:
-            count += 1
-            name = f"{column}_{count}"
-        names.append(name)
-    return names
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return {"$base64": True, "encoded": base64.b64encode(value).decode()}
-    return value
-
-
-class _Stdout:
-    """Stdout as `csv` writes to it."""
-
-    def write(self, text: str) -> None:
-        write(text.encode("utf-8", "backslashreplace"))
-
-
-def _write_values(columns: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str) -> None:
-    if not columns:
-        return
-    writer = csv.writer(_Stdout(), delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(map(cell_text, row) for row in rows)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 
-from tests.cli.running import cli
+from tests.cli.running import cli, small_log
 
 
 def test_each_session_is_an_object_the_youngest_first(garden: Path) -> None:
@@ -35,3 +37,45 @@ def test_a_store_without_sessions_lists_none(tmp_path: Path) -> None:
     cli("init", tmp_path / "x.db")
     assert cli("sessions", tmp_path / "x.db") == (0, b"", "")
     assert cli("sessions", tmp_path / "x.db", "--json") == (0, b"", "")
+
+
+def ids(garden: Path, *options: str) -> list[str]:
+    done = cli("sessions", garden, "--json", *options)
+    assert (done.status, done.err) == (0, "")
+    return [session["session_id"] for session in done.objects]
+
+
+def test_sessions_are_chosen_by_what_was_written_in_them(garden: Path) -> None:
+    assert ids(garden, "--text", "RUNNER beans") == ["bean-bed"]
+    assert ids(garden, "--text", "再等一周") == ["seedlings", "seedlings-for-a-neighbour"]
+    assert ids(garden, "--text", 'said "so') == []
+
+
+def test_a_text_is_found_as_it_was_written_not_as_json_spells_it(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    log.write_bytes(small_log("a", 'he said "so"\tand left'))
+    cli("import", tmp_path / "x.db", log)
+    assert ids(tmp_path / "x.db", "--text", 'said "so"\tand') == ["a"]
+
+
+def test_sessions_are_chosen_by_project_model_and_time(garden: Path) -> None:
+    assert len(ids(garden, "--project", "/srv/garden")) == 6
+    assert len(ids(garden, "--project", "/srv/")) == 6
+    assert len(ids(garden, "--project", "/")) == 6
+    assert ids(garden, "--project", "/srv/gard") == []
+    assert ids(garden, "--model", "Reasoner") == ["seedlings", "seedlings-for-a-neighbour"]
+    assert ids(garden, "--since", "2026-11-02") == ["frost-watch", "seedlings"]
+    assert ids(garden, "--since", "2026-11-02T08:00:06+00:00") == ["frost-watch"]
+    assert ids(garden, "--since", "5200w", "-n", "1") == ["frost-watch"]
+
+
+def test_a_time_that_is_none_is_wrong_usage(garden: Path) -> None:
+    for value in ("soon", "5x", "d", ""):
+        assert cli("sessions", garden, "--since", value).status == 2
+
+
+def test_values_are_separated_below_their_names(garden: Path) -> None:
+    head, *rows = csv.reader(io.StringIO(cli("sessions", garden, "--csv").text))
+    found = [dict(zip(head, row, strict=True)) for row in rows]
+    assert [row["session_id"] for row in found] == ids(garden)
+    assert found[-1]["tokens"] == "1842"

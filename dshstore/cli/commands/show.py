@@ -1,0 +1,75 @@
+"""`dshstore show`: a session as a transcript to read."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+import dshstore
+from dshstore.cli.output import visible, write_json, write_text
+from dshstore.cli.parameters import (
+    at_option,
+    examples,
+    json_option,
+    session_argument,
+    store_argument,
+)
+from dshstore.cli.transcript import TranscriptWriter
+from dshstore.reports import ReportRow
+
+
+@click.command(
+    "show",
+    epilog=examples(
+        "dshstore show garden.db seedlings",
+        "dshstore show garden.db bean-bed --shadowed --full",
+        "dshstore show garden.db bean-bed -n 2",
+    ),
+)
+@store_argument
+@session_argument
+@at_option
+@click.option("--full", is_flag=True, help="Shorten nothing.")
+@click.option("--shadowed", is_flag=True, help="Show what the model no longer sees, too.")
+@click.option("-n", "last", type=click.IntRange(min=1), metavar="COUNT", help="The last messages.")
+@json_option
+def command(
+    store: str,
+    session: str,
+    at: int | None,
+    full: bool,
+    shadowed: bool,
+    last: int | None,
+    as_json: bool,
+) -> None:
+    """Show SESSION as a transcript: turns, messages, calls, failures, compactions.
+
+    In the order of the log. A compaction stands where it happened; what it hides from the model
+    is shown with --shadowed. As JSON every entry is there, and its `state` tells.
+    """
+    with dshstore.open(store, mode="read") as opened:
+        found = opened.session(session)
+        entries = found.transcript(at, last=last)
+        if as_json:
+            for entry in entries:
+                write_json(msgspec.to_builtins(entry))
+            return
+        _write_title(dshstore.reports.overview(opened, found.session_id))
+        writer = TranscriptWriter(full=full, shadowed=shadowed)
+        for entry in entries:
+            writer.write(entry)
+        writer.finish()
+
+
+def _write_title(row: ReportRow) -> None:
+    write_text(visible(row["title"] or row["session_id"]), "bold")
+    facts = [
+        row["session_id"],
+        f"v{row['format_version']}",
+        row["project"],
+        row["model"],
+        f"{row['events']} events",
+        f"{row['tokens']} tokens",
+        row["parent_session"] and f"child of {row['parent_session']}",
+    ]
+    write_text(visible(" · ".join(fact for fact in facts if fact)), "dim")

@@ -1,0 +1,104 @@
+"""A log as a person reads it: messages, calls, failures and compactions in the order of the log.
+
+Decides which events a reader cares for, and what became of each on the surface; how they look is
+for others. Payloads are given as stored, token streams are left where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from dshstore.db import Database
+from dshstore.engine import read
+from dshstore.jsontext import parse
+from dshstore.model import MAX_SAFE
+from dshstore.sqlfiles import Statement, load
+
+#: Rows of one page.
+_PAGE = 256
+
+
+class Replaced(msgspec.Struct, frozen=True):
+    """What an event took the place of: how many nodes, and the least and the greatest seq."""
+
+    nodes: int
+    first_seq: int
+    last_seq: int
+
+
+class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a transcript; `time` is epoch ms, `data` its payload as stored.
+
+    `state` is whether the model sees it: live, shadowed (by the event `shadowed_by`), or log-only.
+    `replaced` is what it took the place of. `finish` is how the stream of a failed attempt ended.
+    """
+
+    seq: int
+    type: str
+    time: int
+    data: Any
+    state: Literal["live", "shadowed", "log-only"]
+    shadowed_by: int | None = None
+    replaced: Replaced | None = None
+    finish: str | None = None
+
+
+class _Statements(msgspec.Struct, frozen=True):
+    entries: Statement
+    nth_last_node: Statement
+    shadowed: Statement
+    replacements: Statement
+
+
+_SQL = load("transcript", _Statements)
+
+
+def read_transcript(
+    database: Database, session: read.SessionRow, at: int | None = None, last: int | None = None
+) -> Iterator[TranscriptEntry]:
+    """The entries up to event `at`, as they stood after it, or all as they stand now.
+
+    `last` begins with the event that was so many before the end to join the surface. Raises
+    EventNotFound.
+    """
+    if at is not None:
+        read.check_seq(session, at)
+    end = MAX_SAFE if at is None else at
+    first = 0
+    if last is not None:
+        nth = {"session": session.key, "at": end, "skipped": last - 1}
+        if found := database.query(_SQL.nth_last_node, nth):
+            first = found[0][0]
+    span = {"session": session.key, "first": first, "at": end}
+    shadowed: dict[int, int] = dict(database.query(_SQL.shadowed, span))
+    replaced = {seq: Replaced(*rest) for seq, *rest in database.query(_SQL.replacements, span)}
+    for seq, type, time, data, surface_op, finish in _rows(database, session, first, end):
+        by = shadowed.get(seq)
+        on_surface = "live" if by is None else "shadowed"
+        yield TranscriptEntry(
+            seq=seq,
+            type=type,
+            time=time,
+            data=parse(data),
+            state="log-only" if surface_op is None else on_surface,  # type: ignore[arg-type]
+            shadowed_by=by,
+            replaced=replaced.get(seq),
+            finish=finish,
+        )
+
+
+def _rows(
+    database: Database, session: read.SessionRow, first: int, last: int
+) -> Iterator[tuple[Any, ...]]:
+    for begins, ends, owner in read.segments(database, session):
+        start, stop = max(first, begins), min(last, ends)
+        while start <= stop:
+            page = {"owner": owner, "first": start, "last": stop, "page": _PAGE}
+            found = database.query(_SQL.entries, page)
+            yield from found
+            if len(found) < _PAGE:
+                break
+            start = found[-1][0] + 1

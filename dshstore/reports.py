@@ -1,0 +1,137 @@
+"""Answers that people ask a store for: tokens and money, tools, compactions.
+
+Each is a question to the documented views; this module decides how they are summed up, and what
+tokens cost by prices that the caller brings: none are built in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from dshstore.errors import StoreError
+from dshstore.sqlfiles import Statement, load
+from dshstore.store import Store
+
+#: What usage can be summed up by.
+Grouping = Literal["session", "day", "model", "project"]
+
+#: A row of a report: values by the names of their columns.
+ReportRow = dict[str, Any]
+
+#: What prices are for: so many tokens.
+PRICED_TOKENS = 1_000_000
+
+
+class _Statements(msgspec.Struct, frozen=True):
+    usage_by_session: Statement
+    usage_by_day: Statement
+    usage_by_model: Statement
+    usage_by_project: Statement
+    tools: Statement
+    compactions: Statement
+    overview: Statement
+
+
+_SQL = load("reports", _Statements)
+
+
+class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The prices of a model, each for a million tokens, in any currency.
+
+    `cache_read` and `cache_write` are as `input` where they are not given.
+    """
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+    def cost(self, row: Mapping[str, Any]) -> float:
+        """What the tokens of a row of `usage` cost. (Reasoning is a part of the output.)"""
+        priced = (
+            (self.input, "input_tokens"),
+            (self.output, "output_tokens"),
+            (self.input if self.cache_read is None else self.cache_read, "cache_read_tokens"),
+            (self.input if self.cache_write is None else self.cache_write, "cache_write_tokens"),
+        )
+        return float(sum(price * row[column] for price, column in priced)) / PRICED_TOKENS
+
+
+#: Prices by `provider/model`, or by model alone.
+Prices = Mapping[str, Price]
+
+
+def read_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
+    """The prices in a JSON file: an object of objects, by `provider/model` or by model alone.
+
+    `{"trowel-1": {"input": 0.5, "output": 2, "cache_read": 0.05}}`. Raises StoreError.
+    """
+    try:
+        return msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Price])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        raise StoreError(f"{os.fspath(path)}: no file of prices: {said}") from error
+
+
+def find_price(prices: Prices, provider: str | None, model: str | None) -> Price | None:
+    """The price of a model: that of its provider, else that of its name."""
+    return prices.get(f"{provider}/{model}", prices.get(str(model)))
+
+
+def usage(
+    store: Store,
+    by: Grouping = "session",
+    session_id: str | None = None,
+    prices: Prices | None = None,
+) -> list[ReportRow]:
+    """Tokens by session, day (UTC), model or project, and by provider and model within these.
+
+    Each provider call counts once: failed attempts and compactions too, what a fork inherited
+    not. With `prices` a row has its `cost`, None for a model that they do not name. Raises
+    SessionNotFound.
+    """
+    rows = _ask(store, getattr(_SQL, f"usage_by_{by}"), _ids(store, session_id))
+    for row in rows if prices is not None else ():
+        assert prices is not None
+        price = find_price(prices, row["provider"], row["model"])
+        row["cost"] = None if price is None else price.cost(row)
+    return rows
+
+
+def overview(store: Store, session_id: str) -> ReportRow:
+    """One session at a glance: its row of `sessions_overview`. Raises SessionNotFound."""
+    return _ask(store, _SQL.overview, _ids(store, session_id))[0]
+
+
+def tools(store: Store, session_id: str | None = None) -> list[ReportRow]:
+    """Tools by their calls: how many, failed, open; how long they took (ms); the busiest first.
+
+    Of one session, inherited calls included, or of all, each call once. Raises SessionNotFound.
+    """
+    return _ask(store, _SQL.tools, _ids(store, session_id, inherited=True))
+
+
+def compactions(store: Store, session_id: str | None = None) -> list[ReportRow]:
+    """What took the place of what on the surface, and how long both are; the latest first.
+
+    Of one session, inherited ones included, or of all, each once. Raises SessionNotFound.
+    """
+    return _ask(store, _SQL.compactions, _ids(store, session_id, inherited=True))
+
+
+def _ids(store: Store, session_id: str | None, **alone: bool) -> dict[str, Any]:
+    """A range of session ids: one, or all, for a blob comes after every text."""
+    if session_id is None:
+        return {"first": "", "last": b"", **dict.fromkeys(alone, False)}
+    found = store.session(session_id).session_id
+    return {"first": found, "last": found, **alone}
+
+
+def _ask(store: Store, statement: Statement, parameters: dict[str, Any]) -> list[ReportRow]:
+    columns, rows = store.sql(statement.sql, parameters)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
