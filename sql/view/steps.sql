@@ -1,4 +1,5 @@
 -- One row: one step of a turn, that is one request to the model and the tools it called; times are epoch ms.
+-- It is read session by session through the index of types, so that a condition on a session reads no other.
 CREATE VIEW steps AS
 SELECT session, session_id, format_version, data ->> '$.turn' AS turn, data ->> '$.step' AS step, seq AS first_seq,
        iif(next_type = 'step/end', next_seq, NULL) AS last_seq,

@@ -1,4 +1,5 @@
 -- One row: one tool call, with the result as it first came in; `started` is NULL for a call that was answered without being started.
+-- It is read session by session through the index of types, so that a condition on a session reads no other.
 CREATE VIEW tool_calls AS
 SELECT t.session, t.session_id, t.format_version, t.seq, result_seq,
        coalesce(call.data, answer.data) ->> '$.turn' AS turn, coalesce(call.data, answer.data) ->> '$.step' AS step, call_id,

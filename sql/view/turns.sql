@@ -1,4 +1,5 @@
 -- One row: one turn of a session; times are epoch ms. The last turn is open until it ends; what cut an earlier one short is not told.
+-- It is read session by session through the index of types, so that a condition on a session reads no other.
 CREATE VIEW turns AS
 SELECT session, session_id, format_version, data ->> '$.turn' AS turn, seq AS first_seq,
        iif(next_type = 'turn/end', next_seq, NULL) AS last_seq,

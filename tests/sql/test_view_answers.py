@@ -14,7 +14,7 @@ from dshstore import Store, schema
 from dshstore.db import Database, Row
 from tests.logs import MODEL, EventDict, Json, LogBuilder, make_header, text, write_log
 from tests.sql.plain import PlainWriter, ShellWriter
-from tests.sql.test_view_plans import VIEWS
+from tests.sql.test_views import SESSION_VIEWS as VIEWS
 
 SELECT_ALL, COUNT = "SELECT * FROM", "SELECT count(*) FROM"
 OVERVIEW = "SELECT * FROM sessions_overview"
