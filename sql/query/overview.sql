@@ -8,7 +8,7 @@ SELECT session, session_id, format_version, title, first_prompt, project, runtim
    AND (:model IS NULL OR instr(lower(model), lower(:model)))
    AND (:text IS NULL OR EXISTS (
          SELECT 1 FROM segments AS g
-           JOIN events AS e INDEXED BY events_type
+          CROSS JOIN events AS e INDEXED BY events_type -- in this order: else each session reads those of all
              ON e.type IN ('user/message', 'assistant/message', 'session/title') AND e.session = g.owner
             AND e.seq BETWEEN g.first_seq AND g.last_seq
           WHERE g.session = o.session AND instr(lower(e.data), lower(:text))))
