@@ -110,7 +110,7 @@ class Database:
             return self._connection.pragma(name, *(() if value is None else (value,)))
 
     def execute_script(self, sql: str) -> None:
-        """Run statements that come from the folder `sql/` (for building a store)."""
+        """Run statements without parameters, such as those that build a store."""
         with _errors(self.path):
             self._connection.execute(sql)
 
@@ -145,27 +145,27 @@ class Database:
                 taken += 1
                 yield row
 
-        try:
-            for _ in self._connection.executemany(statement.sql, counted()):
-                pass
-        except apsw.ConstraintError as error:
-            raise RuleBroken(_message(error), rows[taken - 1]) from error
+        with _errors(self.path):
+            try:
+                for _ in self._connection.executemany(statement.sql, counted()):
+                    pass
+            except apsw.ConstraintError as error:
+                raise RuleBroken(_message(error), rows[taken - 1]) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with _errors(self.path):
-            self._roll_back()  # what an interrupt (Ctrl-C comes anywhere) left open
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                self._roll_back()
-                raise
+        self._roll_back()  # what an interrupt (Ctrl-C comes anywhere) left open
+        try:
+            self.execute_script("BEGIN IMMEDIATE")
+            yield  # what this raises is no error of the store
+            self.execute_script("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
 
     def _roll_back(self) -> None:
         if not self._connection.get_autocommit():
-            self._connection.execute("ROLLBACK")
+            self.execute_script("ROLLBACK")
 
     def backup(self, destination: str) -> None:
         """Copy the whole file, as it is at one moment, to a new file, while others write.
@@ -216,7 +216,7 @@ class Database:
         columns: list[str] = []
 
         def describe(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:
-            if columns:
+            if columns and cursor.has_vdbe:  # a comment has none
                 raise QueryFailed("one statement at a time", sql, len(sql) - len(statement))
             columns.extend(str(column[0]) for column in cursor.get_description())
             return True
@@ -303,9 +303,7 @@ def _connect_peeking(path: str) -> apsw.Connection:
         return connection
     if _holds(path, "-journal"):  # a process is writing, or broke off and left that to be undone
         with suppress(apsw.ReadOnlyError):
-            connection = _connect(path, "ro")
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-            return connection
+            return _tried(_connect(path, "ro"))
     return _connect(path, "ro", "immutable=1")
 
 
@@ -316,20 +314,22 @@ def _connect_reading(path: str) -> apsw.Connection:
     and -shm away again); without that right we read as read-only, and in a folder that cannot
     hold -shm as an immutable file, which is right while no -wal stands beside it.
     """
-    for access, options in (("rw", ()), ("ro", ()), ("ro", ("immutable=1",))):
-        if options and _holds(path, "-wal"):
-            break
-        try:
-            connection = _connect(path, access, *options)  # type: ignore[arg-type]
-            connection.pragma("query_only", True)
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-        except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.PermissionsError):
-            continue
-        return connection
-    raise StoreError(
-        f"{path}: cannot be read here: the folder is not writable and a -wal file stands beside "
-        "the store; copy store and -wal elsewhere, or open it once where its folder is writable"
-    )
+    for access in ("rw", "ro"):
+        with suppress(apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.PermissionsError):
+            return _tried(_connect(path, access))
+    if _holds(path, "-wal"):
+        raise StoreError(
+            f"{path}: cannot be read here: the folder is not writable and a -wal stands beside "
+            "the store; copy both elsewhere, or open the store once where its folder is writable"
+        )
+    return _tried(_connect(path, "ro", "immutable=1"))
+
+
+def _tried(connection: apsw.Connection) -> apsw.Connection:
+    """The connection, which will only read, once it has read."""
+    connection.pragma("query_only", True)
+    connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    return connection
 
 
 def _holds(path: str, suffix: str) -> bool:
@@ -359,7 +359,7 @@ def _message(error: BaseException) -> str:
 def _errors(path: str) -> Iterator[None]:
     try:
         yield
-    except (apsw.Error, OSError) as error:
+    except (apsw.Error, OSError, UnicodeDecodeError) as error:
         raise _translated(error, path) from error
 
 
@@ -375,6 +375,8 @@ def _translated(error: Exception, path: str) -> StoreError:
             )
         case apsw.NotADBError():
             return NotAStore(path, "not an SQLite file")
+        case UnicodeDecodeError():
+            return CorruptStore(f"{path}: it holds text that is not UTF-8: {error.object[:80]!r}")
         case apsw.CorruptError():
             return CorruptStore(f"{path}: SQLite finds the file damaged: {message}")
         case apsw.FullError():

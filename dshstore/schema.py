@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "a9f02864c65e4a7a5da67c67cfc8ed96e30ba23d9cbb3799ca3a21d632839680"
+SCHEMA_DIGEST = "6955508ecd84dba43f3c6e2689a5e3875fe8ab09f9e28e7b2648c22009354dab"
 
 
 class _Statements(msgspec.Struct, frozen=True):

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from shutil import copyfileobj
-from tempfile import TemporaryFile
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, Self
+from typing import Any, BinaryIO, Literal, Self, get_args
 from weakref import WeakSet
 
 from dshstore import schema
@@ -25,6 +23,7 @@ from dshstore.engine import (
     overview,
     read,
     repair,
+    sources,
 )
 from dshstore.engine import salvage as salvaging
 from dshstore.engine import verify as verifying
@@ -32,7 +31,7 @@ from dshstore.engine.findings import Finding
 from dshstore.engine.importing import ImportResult
 from dshstore.engine.overview import SessionSummary
 from dshstore.engine.salvage import QuarantinedPiece
-from dshstore.engine.scanning import Rewindable, Watched
+from dshstore.engine.sources import Progress, Source
 from dshstore.errors import LogRefused, StoreError
 from dshstore.formats.dsh import header as headers
 from dshstore.formats.dsh.frames import DEFAULT_LIMITS, Limits
@@ -40,9 +39,6 @@ from dshstore.live import LiveSession
 from dshstore.model import CURRENT_FORMAT
 from dshstore.session import Session
 from dshstore.writer import MAX_DELAY
-
-#: Told, while a log is imported, how many of its bytes have been read.
-Progress = Callable[[int], None]
 
 
 class Store:
@@ -116,12 +112,8 @@ class Store:
         To be salvaged, a stream that cannot be read twice is copied to a temporary file first; so
         is one of which a part has been read.
         """
-        if stream.tell() if stream.seekable() else salvage:
-            with TemporaryFile() as copy:
-                copyfileobj(stream, copy)
-                copy.seek(0)
-                return self._import_from(copy, name, salvage, limits)
-        return self._import_from(stream, name, salvage, limits)
+        with sources.from_here(stream, name, twice=salvage) as source:
+            return self._import_from(source, name, salvage, limits)
 
     def import_paths(
         self,
@@ -150,21 +142,15 @@ class Store:
     def _import(
         self, path: str, salvage: bool, limits: Limits, progress: Progress | None
     ) -> ImportResult:
-        try:
-            with Path(path).open("rb") as stream:
-                if salvage and not stream.seekable():
-                    return self.import_stream(stream, path, salvage=True, limits=limits)
-                watched = Watched(stream, progress) if progress else stream
-                return self._import_from(watched, path, salvage, limits)
-        except OSError as error:
-            raise LogRefused(error.strerror or str(error), path=path) from error
+        with sources.open_log(path, progress, twice=salvage) as source:
+            return self._import_from(source, path, salvage, limits)
 
     def _import_from(
-        self, stream: Rewindable, name: str, salvage: bool, limits: Limits
+        self, source: Source, name: str, salvage: bool, limits: Limits
     ) -> ImportResult:
         take = salvaging.salvage_log if salvage else importing.import_log
         try:
-            return take(self._database, stream, name, limits=limits)
+            return take(self._database, source, name, limits=limits)
         except LogRefused as error:
             error.path = error.path or name
             raise
@@ -228,7 +214,7 @@ class Store:
         """
         header = headers.write(
             version=format_version,
-            session_id=session_id or str(uuid.uuid4()),
+            session_id=str(uuid.uuid4()) if session_id is None else session_id,
             created_at=time.time_ns() // 1_000_000,
             cwd=cwd,
             parent_session=parent_session,
@@ -383,6 +369,8 @@ def open_store(
     `durability`: FULL keeps every flushed event through a power cut, NORMAL through the death
     of the process. Raises NotAStore, UnsupportedSchema, CorruptStore, StoreBusy.
     """
+    if durability not in get_args(Durability):
+        raise ValueError(f"durability is FULL or NORMAL, not {durability!r}")
     place = os.fspath(path)
     if mode == "read":
         return Store(schema.open_reading(place))

@@ -19,7 +19,7 @@ import msgspec
 from dshstore.db import Database
 from dshstore.engine import append, comparing, exporting, read, sharing
 from dshstore.engine.recording import BEGIN, Mark, record_import
-from dshstore.engine.scanning import Rewindable
+from dshstore.engine.sources import Rewindable
 from dshstore.engine.survey import Survey
 from dshstore.errors import LogRefused, RuleBroken, UnsupportedFormat
 from dshstore.formats.dsh import header as headers

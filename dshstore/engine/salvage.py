@@ -18,7 +18,8 @@ from dshstore.db import Database
 from dshstore.engine import append, comparing, exporting, importing, read
 from dshstore.engine.importing import ImportResult, Outcome, Overtaken
 from dshstore.engine.recording import record_import, source_name
-from dshstore.engine.scanning import Piece, Rewindable
+from dshstore.engine.scanning import Piece
+from dshstore.engine.sources import Rewindable
 from dshstore.engine.survey import Survey
 from dshstore.errors import LogRefused, UnsupportedFormat
 from dshstore.formats.dsh import rows

@@ -8,12 +8,14 @@ by `fragments`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import BinaryIO, Literal, NamedTuple, Protocol
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from dshstore.engine.recording import Mark
+from dshstore.engine.sources import Rewindable
 from dshstore.errors import LogRefused, UnsupportedFormat
 from dshstore.formats.dsh import header as headers
+from dshstore.formats.dsh.chunkruns import Deltas
 from dshstore.formats.dsh.envelope import PackedRow, RowRefused, read_row
 from dshstore.formats.dsh.fragments import split_line
 from dshstore.formats.dsh.frames import BadFrame, Limits, LogReader
@@ -26,16 +28,6 @@ from dshstore.streams.records import safe_integer
 _PIECE = 16 << 20
 
 
-class Rewindable(Protocol):
-    """What a log is read from; one that is seekable can be read from its beginning again."""
-
-    def read(self, size: int, /) -> bytes: ...
-
-    def seekable(self) -> bool: ...
-
-    def seek(self, offset: int, /) -> int: ...
-
-
 class Piece(NamedTuple):
     """Some bytes of a log.
 
@@ -43,7 +35,7 @@ class Piece(NamedTuple):
     undecoded bytes of a bad or torn frame. A record claims the seqs `seq` to `seq + events - 1`.
     `fault` says what is wrong with a piece by itself, None for a sound record. The log ends in a
     `torn` piece; what follows a `header` is another log; a piece set `apart` is of a line that is
-    no row.
+    no row; that a `checked` one can be stored is sure.
     """
 
     kind: Literal["record", "debris", "padding"]
@@ -57,20 +49,30 @@ class Piece(NamedTuple):
     torn: bool = False
     header: bool = False
     apart: bool = False
+    checked: bool = False
 
 
 class Scan:
     """One reading of a log, to be iterated once.
 
-    `header` is None where the log has none, `refusal` says why. Whoever iterates says with `sound`
-    and `events` how far all is well, so that `mark` can move. `size` reads no more than so many
-    bytes. Raises LogRefused for a log that has no whole line, is over a limit or of a newer format.
+    `header` is None where the log has none, `refusal` says why. Whoever iterates says with
+    `events` and `going_on` which event should come next, so that blocks that are as they should be
+    are checked as a whole, and with `sound` that nothing was wrong so far, so that `mark` can move.
+    A second reading takes no more than `size` bytes, and trusts the lines up to `checked_lines` of
+    the first. Raises LogRefused for a log that has no whole line, is over a limit or of a newer
+    format.
     """
 
     def __init__(
-        self, stream: Rewindable, name: str, limits: Limits, size: int | None = None
+        self,
+        stream: Rewindable,
+        name: str,
+        limits: Limits,
+        size: int | None = None,
+        checked_lines: int = 0,
     ) -> None:
-        self.sound, self.events = True, 0
+        self.sound, self.going_on, self.events = True, size is None, 0
+        self._trusted = checked_lines
         self._stream = stream
         self._bad: deque[BadFrame] = deque()
         stream.seek(0)
@@ -89,11 +91,13 @@ class Scan:
                 raise
             self.refusal = error
         self._version = self.header.version if self.header else 0
+        self.checked_lines = 1 if self.header else 0
 
     def __iter__(self) -> Iterator[Piece]:
         yield from self._reported()
-        if self._first is not None:
-            yield from self._pieces(self._first)
+        first, self._first = self._first, None
+        if first is not None:
+            yield from self._pieces(first)
         for block in self._blocks:
             yield from self._reported()
             yield from self._pieces(block)
@@ -123,11 +127,30 @@ class Scan:
         if self.sound:
             self.mark.move(block.line - 1, self.events)
             self.mark.pass_over(block.data, block.frame)
-        offset = block.offset
-        for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
-            yield from self._line(line, number, block.frame, offset)
+        offset, lines = block.offset, block.data.split(b"\n")[:-1]
+        last = block.line - 1 + len(lines)
+        trusted = last <= self._trusted
+        checked = self.going_on and self._is_sound(block)
+        if checked and self.checked_lines == block.line - 1:
+            self.checked_lines = last
+        for number, line in enumerate(lines, block.line):
+            if trusted:
+                text = line.removesuffix(b"\r")
+                yield Piece("record", text, number, block.frame, offset, checked=True)
+            else:
+                for piece in self._line(line, number, block.frame, offset):
+                    yield piece._replace(checked=True) if checked else piece
             if block.frame is None:
                 offset += len(line) + 1
+
+    def _is_sound(self, block: Block) -> bool:
+        """Whether the block holds the events that come next, and nothing else."""
+        try:
+            for _ in RowDecoder(self._version, next_seq=self.events).decode([block]):
+                pass
+        except LogRefused:
+            return False
+        return True
 
     def _reported(self) -> Iterator[Piece]:
         while self._bad:
@@ -187,12 +210,13 @@ class Scan:
     def _record(self, raw: bytes, number: int, frame: int | None, offset: int) -> Piece:
         """The piece that a row is. Raises RowRefused."""
         row = read_row(raw, self._version)
-        seq = row.seq0 if isinstance(row, PackedRow) else row.seq
-        return Piece("record", raw, number, frame, offset, seq)
+        if isinstance(row, PackedRow):
+            return Piece("record", raw, number, frame, offset, row.seq0, len(Deltas(row).times))
+        return Piece("record", raw, number, frame, offset, row.seq)
 
     def check(self, record: Piece) -> Piece:
-        """The record with its number of events, or with what keeps it from being stored."""
-        if record.fault is not None or record.seq is None:
+        """The record, with what keeps it from being stored, if anything."""
+        if record.checked or record.fault is not None or record.seq is None:
             return record
         decoder = RowDecoder(self._version, next_seq=record.seq)
         lines = Block(record.raw + b"\n", record.line or 0, record.offset, record.frame)
@@ -201,7 +225,7 @@ class Scan:
                 pass
         except LogRefused as error:
             return record._replace(fault=error.reason)
-        return record._replace(events=decoder.events)
+        return record
 
 
 def _claimed(raw: bytes) -> int | None:
@@ -220,21 +244,3 @@ class _Bounded:
         data = self._stream.read(min(size, self._left))
         self._left -= len(data)
         return data
-
-
-class Watched:
-    """A stream that tells how far it has been read."""
-
-    def __init__(self, stream: BinaryIO, progress: Callable[[int], None]) -> None:
-        self._stream, self._progress = stream, progress
-
-    def read(self, size: int, /) -> bytes:
-        data = self._stream.read(size)
-        self._progress(self._stream.tell())
-        return data
-
-    def seek(self, offset: int, /) -> int:
-        return self._stream.seek(offset)
-
-    def seekable(self) -> bool:
-        return self._stream.seekable()

@@ -20,10 +20,17 @@ from enum import IntEnum
 
 from dshstore.engine.branching import number_branches
 from dshstore.engine.recording import Mark
-from dshstore.engine.scanning import Piece, Rewindable, Scan
+from dshstore.engine.scanning import Piece, Scan
+from dshstore.engine.sources import Rewindable
 from dshstore.errors import LogRefused
 from dshstore.formats.dsh.frames import Limits
 from dshstore.model import Block
+
+#: The seq of a record that claims none.
+_NONE = -(2**63)
+
+#: Lines of the sound part are given out in blocks of about this many bytes.
+_BLOCK = 1 << 20
 
 
 class _State(IntEnum):
@@ -64,10 +71,12 @@ class Survey:
         self._mark = scan.mark
         for piece in scan:
             if piece.kind == "record":
-                self._take(scan.check(piece))
+                self._take(scan.check(piece) if self._is_next(piece) else piece)
             else:
                 self._set_aside(piece)
             scan.events, scan.sound = self._next, self.defect is None
+            scan.going_on = not self._is_over
+        self._checked_lines = scan.checked_lines
 
     # -- what was found --
 
@@ -113,14 +122,12 @@ class Survey:
 
     def describe_aside(self) -> str:
         """What would be set aside, for a sentence."""
-        records, debris, size = self.set_aside, self._debris, self._debris_size
-        return _enumerated(
-            [
-                *([f"{records} record{'s' * (records > 1)}"] if records else []),
-                *([f"{debris} piece{'s' * (debris > 1)} of {size} bytes"] if debris else []),
-                *([f"{self._padding_size} NUL bytes"] if self._padding_size else []),
-            ]
-        )
+        parts = [
+            _counted(self.set_aside, "record"),
+            f"{_counted(self._debris, 'piece')} of {_counted(self._debris_size, 'byte')}",
+            _counted(self._padding_size, "NUL byte"),
+        ]
+        return _enumerated([part for part in parts if not part.startswith("0 ")])
 
     def describe_branches(self) -> str:
         """How the log branches, as a sentence; empty when it does not."""
@@ -139,13 +146,25 @@ class Survey:
     def kept(self) -> Iterator[Block]:
         """The lines of the sound part, without the header."""
         left = bisect_left(self._firsts, self.events)
+        first: Piece | None = None
+        lines: list[bytes] = []
+        size = 0
         for ordinal, piece in self._again() if left else ():
             if ordinal is None or self._states[ordinal] != _State.TAKEN:
                 continue
-            yield Block(piece.raw + b"\n", piece.line or 0, piece.offset, piece.frame)
+            here = piece.line, piece.frame
+            if first and (size > _BLOCK or here != ((first.line or 0) + len(lines), first.frame)):
+                yield _block(first, lines)
+                first = None
+            if first is None:
+                first, lines, size = piece, [], 0
+            lines.append(piece.raw)
+            size += len(piece.raw)
             left -= 1
             if not left:
-                return
+                break
+        if first:
+            yield _block(first, lines)
 
     def aside(self) -> Iterator[tuple[Piece, str, int | None]]:
         """All that is not in the sound part, each with the reason and its branch, if any.
@@ -154,20 +173,21 @@ class Survey:
         """
         branches, _ = self._branches()
         events, why = self.events, self.why
-        scan_again = self._again()
-        for ordinal, piece in scan_again:
+        for ordinal, piece in self._again():
             if ordinal is None:
                 yield piece, piece.fault or "", None
                 continue
-            state = self._states[ordinal]
-            if state == _State.TAKEN and self._seqs[ordinal] < events:
+            state, seq = self._states[ordinal], self._seqs[ordinal]
+            if state == _State.TAKEN and seq < events:
                 continue
             reason = piece.fault or self._reason(ordinal, state, events, why)
-            yield piece, reason, (branches[ordinal] or None) if branches else None
+            record = piece._replace(seq=None if seq == _NONE else seq, events=self._counts[ordinal])
+            yield record, reason, (branches[ordinal] or None) if branches else None
 
     def _again(self) -> Iterator[tuple[int | None, Piece]]:
         """Every piece once more, records with their numbers."""
-        scan = Scan(self._stream, self._name, self._limits, self.reader.size)
+        size, lines = self.reader.size, self._checked_lines
+        scan = Scan(self._stream, self._name, self._limits, size, lines)
         ordinal = -1
         for piece in scan:
             if piece.kind != "record":
@@ -176,8 +196,7 @@ class Survey:
             ordinal += 1
             if ordinal == len(self._states):
                 break
-            aside = self._states[ordinal] != _State.TAKEN
-            yield ordinal, scan.check(piece) if aside else piece
+            yield ordinal, piece
         if scan.reader.sha256 != self.reader.sha256:
             raise LogRefused("the log changed while it was read", path=self._name)
 
@@ -211,7 +230,7 @@ class Survey:
         state = self._state_of(record)
         ordinal = len(self._states)
         self._states.append(state)
-        self._seqs.append(-1 if record.seq is None else record.seq)
+        self._seqs.append(_NONE if record.seq is None else record.seq)
         self._counts.append(record.events)
         if record.fault is None:
             self.well_formed += record.events
@@ -223,6 +242,14 @@ class Survey:
             self._next += record.events
         if not record.torn and (record.apart or state != _State.TAKEN):
             self._find_defect(record)
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the chain goes no further."""
+        return bool(self._ended or self._foreign) or self.header is None
+
+    def _is_next(self, record: Piece) -> bool:
+        return record.seq == self._next and not self._is_over
 
     def _state_of(self, record: Piece) -> _State:
         seq = record.seq
@@ -277,6 +304,14 @@ class Survey:
             if branch:
                 sizes[branch] += self._counts[ordinal]
         return (branches, sizes) if len(sizes) > 1 else none
+
+
+def _block(first: Piece, lines: list[bytes]) -> Block:
+    return Block(b"\n".join([*lines, b""]), first.line or 0, first.offset, first.frame)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _enumerated(parts: list[str]) -> str:

@@ -1,5 +1,6 @@
--- last_key: the highest number that a session ever had
-SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'sessions';
+-- last_key: the highest number that a session ever had; anyone may have emptied the table of SQLite that keeps it
+SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'sessions'), 0),
+           coalesce((SELECT max(id) FROM sessions), 0));
 
 -- next_seq: where a session ends
 SELECT next_seq FROM sessions WHERE id = :key;

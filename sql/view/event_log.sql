@@ -3,6 +3,5 @@ CREATE VIEW event_log AS
 SELECT s.id AS session, s.session_id, s.format_version,
        g.first_seq AS part, e.seq, min(e.count, g.last_seq - e.seq + 1) AS count, e.type, e.time, e.data,
        e.source_event_seqs, e.surface_op, e.ignorable, g.owner
-  FROM sessions AS s
-  JOIN segments AS g ON g.session = s.id
-  JOIN events AS e ON e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq;
+  FROM sessions AS s CROSS JOIN segments AS g CROSS JOIN events AS e -- in this order, whatever else is asked for
+ WHERE g.session = s.id AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq;

@@ -1,4 +1,5 @@
 -- One row: one step of a turn, that is one request to the model and the tools it called; times are epoch ms.
+-- It is read session by session through the index of types, so that a condition on a session reads no other.
 CREATE VIEW steps AS
 SELECT session, session_id, format_version, data ->> '$.turn' AS turn, data ->> '$.step' AS step, seq AS first_seq,
        iif(next_type = 'step/end', next_seq, NULL) AS last_seq,
@@ -9,8 +10,8 @@ SELECT session, session_id, format_version, data ->> '$.turn' AS turn, data ->> 
   FROM (SELECT s.id AS session, s.session_id, s.format_version, e.seq, e.type, e.time, e.data,
                lead(e.seq) OVER marks AS next_seq, lead(e.type) OVER marks AS next_type, lead(e.time) OVER marks AS next_time
           FROM sessions AS s
-          JOIN segments AS g ON g.session = s.id
-          JOIN events AS e INDEXED BY events_type ON e.type IN ('step/start', 'step/end', 'turn/start', 'turn/end') AND e.session = g.owner
+          CROSS JOIN segments AS g ON g.session = s.id
+          CROSS JOIN events AS e INDEXED BY events_type ON e.type IN ('step/start', 'step/end', 'turn/start', 'turn/end') AND e.session = g.owner
                           AND e.seq BETWEEN g.first_seq AND g.last_seq
         WINDOW marks AS (PARTITION BY s.id, s.session_id, s.format_version ORDER BY e.seq))
  WHERE type = 'step/start';

@@ -1,4 +1,5 @@
 -- One row: one tool call, with the result as it first came in; `started` is NULL for a call that was answered without being started.
+-- It is read session by session through the index of types, so that a condition on a session reads no other.
 CREATE VIEW tool_calls AS
 SELECT t.session, t.session_id, t.format_version, t.seq, result_seq,
        coalesce(call.data, answer.data) ->> '$.turn' AS turn, coalesce(call.data, answer.data) ->> '$.step' AS step, call_id,
@@ -44,8 +45,8 @@ SELECT t.session, t.session_id, t.format_version, t.seq, result_seq,
                   FROM (SELECT s.id AS session, s.session_id, s.format_version, e.session AS owner, e.seq, e.type, e.time,
                                coalesce(e.data ->> '$.callId', e.data ->> '$.message.source.callId') AS call_id
                           FROM sessions AS s
-                          JOIN segments AS g ON g.session = s.id
-                          JOIN events AS e INDEXED BY events_type ON e.type IN ('tool/call', 'tool/result') AND e.session = g.owner
+                          CROSS JOIN segments AS g ON g.session = s.id
+                          CROSS JOIN events AS e INDEXED BY events_type ON e.type IN ('tool/call', 'tool/result') AND e.session = g.owner
                                           AND e.seq BETWEEN g.first_seq AND g.last_seq
                          WHERE e.type = 'tool/call' OR e.surface_op = '"append"')
                 WINDOW calls AS (PARTITION BY session, session_id, format_version, call_id ORDER BY seq))

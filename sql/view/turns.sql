@@ -1,4 +1,5 @@
 -- One row: one turn of a session; times are epoch ms. The last turn is open until it ends; what cut an earlier one short is not told.
+-- It is read session by session through the index of types, so that a condition on a session reads no other.
 CREATE VIEW turns AS
 SELECT session, session_id, format_version, data ->> '$.turn' AS turn, seq AS first_seq,
        iif(next_type = 'turn/end', next_seq, NULL) AS last_seq,
@@ -12,8 +13,8 @@ SELECT session, session_id, format_version, data ->> '$.turn' AS turn, seq AS fi
                lead(e.session) OVER marks AS next_owner, lead(e.seq) OVER marks AS next_seq,
                lead(e.type) OVER marks AS next_type, lead(e.time) OVER marks AS next_time
           FROM sessions AS s
-          JOIN segments AS g ON g.session = s.id
-          JOIN events AS e INDEXED BY events_type ON e.type IN ('turn/start', 'turn/end') AND e.session = g.owner
+          CROSS JOIN segments AS g ON g.session = s.id
+          CROSS JOIN events AS e INDEXED BY events_type ON e.type IN ('turn/start', 'turn/end') AND e.session = g.owner
                           AND e.seq BETWEEN g.first_seq AND g.last_seq
         WINDOW marks AS (PARTITION BY s.id, s.session_id, s.format_version ORDER BY e.seq))
  WHERE type = 'turn/start';

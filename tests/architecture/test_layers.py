@@ -51,6 +51,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.sharing",
         "engine.branching",
         "engine.recording",
+        "engine.sources",
         "engine.scanning",
         "engine.survey",
         "engine.importing",

@@ -225,6 +225,14 @@ def test_a_log_without_a_header_makes_no_session(store: Store) -> None:
     assert len(set_aside(store)) == 6
 
 
+@pytest.mark.parametrize("first", [b"words", header().replace(b'"beans"', b"7")[:-1]])
+def test_a_header_that_is_none_is_set_aside_with_its_records(store: Store, first: bytes) -> None:
+    log = first + b"\n" + b"".join(lines(turns(2)))
+    assert salvage(store, log).session_id is None
+    assert b"".join(raw + b"\n" for _, raw in set_aside(store)) == log
+    assert places(store) == [("debris", 1, None), *(("record", n + 2, n) for n in range(12))]
+
+
 @pytest.mark.parametrize("log", [b"", b"words\n", b"{}\n[]\n", b"\0" * 99 + b"\n", b"no line end"])
 def test_what_is_no_log_is_refused_even_so(store: Store, log: bytes) -> None:
     with pytest.raises(LogRefused):

@@ -8,6 +8,7 @@ import pytest
 
 from dshstore import schema
 from dshstore.db import Database
+from dshstore.engine.append import next_key
 from dshstore.errors import StoreError
 from dshstore.sqlfiles import schema_objects
 from tests.sql import attacks
@@ -167,6 +168,16 @@ def test_a_number_is_never_given_twice(writer: PlainWriter) -> None:
     last = writer.begin(4)
     writer.run("DELETE FROM sessions WHERE id = ?", (last,))
     assert writer.begin(4) == last + 1
+
+
+def test_a_number_is_never_given_twice_even_if_sqlite_was_made_to_forget_it(
+    writer: PlainWriter, tmp_path: Path
+) -> None:
+    writer.run("DELETE FROM sqlite_sequence")
+    database = Database.open(str(tmp_path / "store.db"), "read")
+    assert next_key(database) == attacks.SEEDED + 1
+    database.close()
+    assert writer.begin(4) == attacks.SEEDED + 1
 
 
 @pytest.mark.parametrize(

@@ -1,81 +1,91 @@
-"""How SQLite goes about a view that is filtered by session: through indexes, in every release."""
+"""How the views are read: a condition on a session must reach the rows of all its tables."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
 from dshstore import schema
-from dshstore.sqlfiles import Statement, schema_objects
+from tests.sql.attacks import fill_store
 from tests.sql.plain import PlainWriter, ShellWriter
+from tests.sql.test_views import SESSION_VIEWS
 
-#: What an analyst may ask. The others are lists of rules, and one that only takes inserts.
-VIEWS = sorted(
-    item.name
-    for item in schema_objects()
-    if item.kind == "view" and item.name not in ("event_types", "forks")
-    if not item.name.startswith("surface_")
-)
-
-#: Tables that grow with a store. What a subquery found, and a JSON value, may be gone through.
-TABLES = re.compile(
-    r"\b(?:SCAN (?!\(|json_each|cited)(?:TABLE )?(\w+)(?! VIRTUAL)|USING AUTOMATIC)"
-)
-
-EXPLAIN = "EXPLAIN QUERY PLAN SELECT * FROM"
-
-Explain = Callable[[str], Iterable[str]]
+CONDITIONS = ["session = 1", "session_id = 's1'", "session_id = 's1' AND format_version = 4"]
 
 
-@pytest.fixture(scope="module", params=["own", "shell"])
-def explain(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Explain:
-    """Tells the steps of a plan, each as SQLite words it."""
-    path = str(tmp_path_factory.mktemp("plans") / "store.db")
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("plans") / "store.db")
+
+
+@pytest.fixture(scope="module")
+def writer(path: str) -> Iterator[PlainWriter]:
     database = schema.create(path)
-    PlainWriter(database).begin(4)
-
-    def explain_here(sql: str) -> Iterable[str]:
-        return [row[3] for row in database.query(Statement("plan", sql))]
-
-    def explain_in_shell(sql: str) -> Iterable[str]:
-        return ShellWriter(path).run([f"{sql};"])[0]
-
-    return explain_here if request.param == "own" else explain_in_shell
+    fill_store(PlainWriter(database))
+    yield PlainWriter(database)
+    database.close()
 
 
-def find_scans(plan: Iterable[str], aliases: set[str]) -> list[str]:
-    """The steps that read a whole table, or build an index because they would have to."""
-    found = []
-    for step in plan:
-        match = TABLES.search(step)
-        if match and (match[1] is None or match[1] in aliases):
-            found.append(step.strip(" |-`"))
-    return found
+def plans(writer: PlainWriter, path: str, sql: str) -> list[list[str]]:
+    """The steps of both SQLites."""
+    ours = [row[3] for row in writer.run(f"EXPLAIN QUERY PLAN {sql}")]
+    output, errors = ShellWriter(path).run([f"EXPLAIN QUERY PLAN {sql};"])
+    assert errors == {}
+    return [ours, [re.sub(r"^[| ]*[|`]--", "", line) for line in output[1:]]]
 
 
-def aliases_of(view: str) -> set[str]:
-    """The names that tables have in a view, and in the views that it reads."""
-    text = next(item.sql for item in schema_objects() if item.name == view)
-    tables = "sessions|segments|events|streams|surface_nodes"
-    found = set(re.findall(rf"\b(?:{tables}) AS (\w+)", text)) | set(tables.split("|"))
-    for other in VIEWS:
-        if re.search(rf"(?:FROM|JOIN) {other}\b", text) and other != view:
-            found |= aliases_of(other)
-    return found
+def scans(steps: list[str]) -> list[str]:
+    """The steps that read a whole table or index, or all events of a type."""
+    made = {step.split()[1] for step in steps if step.startswith(("CO-ROUTINE", "MATERIALIZE"))}
+    made |= {name for step in steps for name in re.findall(r"^SCAN (\(subquery-\d+\))", step)}
+    read = [step for step in steps if step.startswith("SCAN ") and "VIRTUAL TABLE" not in step]
+    return [step for step in read if step.split()[1] not in made] + [
+        step for step in steps if "(type=?)" in step
+    ]
 
 
-@pytest.mark.parametrize("filter", ["session = 1", "session_id = 's1'"])
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_view_of_one_session_reads_no_whole_table(
-    explain: Explain, view: str, filter: str
+@pytest.mark.parametrize(("view", "condition"), list(product(SESSION_VIEWS, CONDITIONS)))
+def test_a_condition_on_a_session_reads_no_other(
+    writer: PlainWriter, path: str, view: str, condition: str
 ) -> None:
-    plan = explain(f"{EXPLAIN} {view} WHERE {filter}")
-    assert plan
-    assert find_scans(plan, aliases_of(view)) == []
+    sql = "SELECT * FROM surface".replace("surface", view)
+    for steps in plans(writer, path, f"{sql} WHERE {condition}"):
+        assert steps != []
+        assert scans(steps) == []
 
 
-def test_a_whole_table_that_is_read_is_found(explain: Explain) -> None:
-    plan = explain("EXPLAIN QUERY PLAN SELECT * FROM events AS e WHERE time > 5")
-    assert find_scans(plan, {"e"}) == ["SCAN e"]
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_type_in_a_log_is_found_by_session_and_type(
+    writer: PlainWriter, path: str, condition: str
+) -> None:
+    sql = "SELECT seq FROM event_log WHERE type = 'x'"
+    for steps in plans(writer, path, f"{sql} AND {condition}"):
+        assert any("events_type (type=? AND session=? AND seq>?" in step for step in steps)
+
+
+@pytest.mark.parametrize("condition", [CONDITIONS[0], CONDITIONS[2]])
+def test_the_log_is_in_order_without_sorting(
+    writer: PlainWriter, path: str, condition: str
+) -> None:
+    sql = "SELECT seq, type FROM event_log"
+    for steps in plans(writer, path, f"{sql} WHERE {condition} ORDER BY part, seq"):
+        assert not any("TEMP B-TREE" in step for step in steps)
+
+
+@pytest.mark.parametrize("condition", ["n.session = 1 AND n.pos BETWEEN 2 AND 5", "n.session = 1"])
+def test_live_nodes_are_read_by_their_index(writer: PlainWriter, path: str, condition: str) -> None:
+    sql = "SELECT seq FROM surface_nodes AS n WHERE n.shadowed_by IS NULL"
+    for steps in plans(writer, path, f"{sql} AND {condition} ORDER BY n.pos"):
+        [step] = steps
+        assert "INDEX surface_nodes_live (session=?" in step
+
+
+def test_a_scan_would_be_found(writer: PlainWriter, path: str) -> None:
+    for sql in ("SELECT * FROM events", "SELECT count(*) FROM surface", "SELECT * FROM turns"):
+        for steps in plans(writer, path, sql):
+            assert scans(steps) != []
+    for steps in plans(writer, path, "SELECT * FROM events WHERE type = 'turn/end'"):
+        assert scans(steps) != []

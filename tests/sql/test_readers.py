@@ -11,7 +11,7 @@ import pytest
 
 import dshstore
 from tests.real_parts import require
-from tests.sql.test_plans import VIEWS
+from tests.sql.test_views import SESSION_VIEWS as VIEWS
 
 LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
 

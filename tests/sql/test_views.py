@@ -1,443 +1,376 @@
-"""What the views say of sessions: of odd payloads nothing wrong, of provider calls each once."""
+"""The views, as an analyst reads them: in our SQLite and in an older one, by hand and by rule."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from io import BytesIO
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-import dshstore
-from dshstore import Store, schema
-from dshstore.db import Database, Row
-from tests.logs import MODEL, EventDict, Json, LogBuilder, make_header, text, write_log
-from tests.sql.plain import PlainWriter, ShellWriter
-from tests.sql.test_plans import VIEWS
+from dshstore import schema
+from dshstore.db import Database
+from dshstore.formats.dsh import vocabulary
+from dshstore.sqlfiles import schema_objects
+from tests.logs import BASE_TIME, TOOL, EventDict, Json, LogBuilder, text
+from tests.sql.attacks import INSERT_FORK, INSERT_RUN, fill_store
+from tests.sql.plain import PlainWriter, ShellWriter, to_json
+from tests.strategies import VERSIONS, logs
 
-SELECT_ALL, COUNT = "SELECT * FROM", "SELECT count(*) FROM"
-OVERVIEW = "SELECT * FROM sessions_overview"
+VIEWS = [item.name for item in schema_objects() if item.kind == "view"]
+#: Views that are no one's to read, and the one that is of no session.
+PROCEDURES = ["surface_rules", "surface_spans"]
+SESSION_VIEWS = [name for name in VIEWS if name not in [*PROCEDURES, "event_types"]]
 
-DEEP = {"$deep": True}
-
-#: Values that stand where an object or a list should be.
-ODD: list[Json] = [
-    None, True, 0, -1.5, "", "text", '{"type":"text"}', [], [1], ["text"], [None, {}], {}, DEEP,
-    [{"type": "text"}], [{"type": "text", "text": {"a": 1}}], [[{"type": "text", "text": "x"}]],
-    {"type": "text", "text": "x"}, [{"type": "tool-result", "content": "x"}],
-    [{"type": "tool-result", "content": [1, "x", None, {"type": "text", "text": 1}]}],
-]  # fmt: skip
-
-TYPES = (
-    "turn/start turn/end step/start step/end user/message assistant/message tool/result tool/call"
-    " assistant/attempt assistant/chunk request/header compaction/summary compact/summary"
-    " compaction/prune session/title llm/retry"
-)
-
-ON_SURFACE = ("user/message", "assistant/message", "tool/result")
+#: All rows of a view; each as a list in JSON.
+ALL = "SELECT * FROM surface"
 
 
-def odd_payloads() -> Iterator[Json]:
-    for odd in ODD:
-        yield odd
-        yield {"content": odd, "source": odd, "turn": odd, "step": odd, "usage": odd, "reason": odd}
-        yield {"message": odd, "callId": odd, "stream": odd, "chunk": odd, "header": odd}
-        yield {"message": {"content": odd, "source": odd}, "turn": 1, "step": 1, "error": odd}
-        yield {"message": {"source": {"callId": odd}, "isError": odd}, "header": {"config": odd}}
-        yield {"usage": {"inputTokens": odd, "outputTokens": odd}, "title": odd, "name": odd}
-        yield {"chunk": {"usage": odd, "type": "usage", "reason": odd}, "provenance": odd}
-        yield {"stream": [{"type": "chunk", "chunk": odd, "time": odd}], "source": {"kind": "user"}}
-        yield {"stream": [{"chunk": {"type": "usage", "usage": odd}}], "shadowedTokenCount": odd}
-
-
-def odd_events(version: int) -> list[EventDict]:
-    log = LogBuilder(version)
-    for payload in odd_payloads():
-        for kind in TYPES.split():
-            if kind in ON_SURFACE:
-                log.append(kind, payload)
-            else:
-                log.add(kind, payload)
-    log.replace("user/message", log.user(text("all")), 0, len(log.nodes) // 2)
-    log.replace("user/message", "odd", 1, 3)
-    log.append("user/message", [])
-    return log.events
-
-
-@pytest.fixture(scope="module", params=[0, 2, 4])
-def odd_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("odd") / "store.db"
-    database = schema.create(str(path))
-    writer = PlainWriter(database)
-    writer.run("BEGIN")
-    writer.append(writer.begin(request.param), odd_events(request.param))
-    writer.run("COMMIT")
-    database.close()
-    return path
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_odd_payload_fails_a_view(odd_store: Path, view: str) -> None:
-    statement = f"{SELECT_ALL} {view}"
-    with dshstore.open(odd_store, mode="read") as store:
-        rows = list(store.sql(statement)[1])
-    lines, errors = ShellWriter(str(odd_store)).run([f"{COUNT} ({statement});"])
-    assert (lines, errors) == ([str(len(rows))], {})
-    _, errors = ShellWriter(str(odd_store)).run([f"{statement};"])
-    assert errors == {}
-
-
-# -- a store of logs --
+def select(view: str) -> str:
+    return ALL.replace("surface", view)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        yield opened
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "store.db")
 
 
-def take(store: Store, log: LogBuilder, session_id: str, **members: Json) -> None:
-    header = make_header(log.version, session_id, **members)
-    store.import_stream(BytesIO(write_log(header, log.events)))
+@pytest.fixture
+def database(path: str) -> Iterator[Database]:
+    database = schema.create(path)
+    yield database
+    database.close()
 
 
-def ask(store: Store, sql: str) -> list[Row]:
-    return list(store.sql(sql)[1])
+@pytest.fixture
+def writer(database: Database) -> PlainWriter:
+    return PlainWriter(database)
 
 
-USAGE = (
-    "SELECT session_id, seq, kind, model, input_tokens, output_tokens, cache_read_tokens,"
-    " cache_write_tokens, reasoning_tokens FROM usage ORDER BY session_id, seq"
-)
+def columns(writer: PlainWriter, view: str) -> list[str]:
+    return [row[1] for row in writer.run("PRAGMA table_info(surface)".replace("surface", view))]
 
 
-def usage(input: int, output: int, **members: int) -> EventDict:
-    return {"inputTokens": input, "outputTokens": output, **members}
+def read(writer: PlainWriter, view: str) -> list[dict[str, Any]]:
+    """All rows of a view, without the columns that name the session."""
+    names = columns(writer, view)
+    rows = [dict(zip(names, row, strict=True)) for row in writer.run(select(view))]
+    return [{k: v for k, v in row.items() if k not in names[:3]} for row in rows]
 
 
-def one_turn(version: int, *said: str) -> LogBuilder:
-    """A turn of a step: a question, and an answer (11 tokens in, 1 out)."""
-    log = LogBuilder(version)
-    continue_with(log, *said)
+def compare_with_shell(writer: PlainWriter, path: str) -> None:
+    """Both SQLites show the same in every view."""
+    for view in VIEWS:
+        names = columns(writer, view)
+        ours = [dict(zip(names, row, strict=True)) for row in writer.run(select(view))]
+        output, errors = ShellWriter(path).run([".mode json", f"{select(view)};"])
+        assert errors == {}
+        theirs = json.loads("\n".join(output) or "[]")
+        assert len(theirs) == len(ours), view
+        for one, other in zip(theirs, ours, strict=True):
+            near = {k: pytest.approx(v) if isinstance(v, float) else v for k, v in other.items()}
+            assert one == near
+
+
+def test_the_views_of_sessions_say_first_which_session(writer: PlainWriter) -> None:
+    for view in SESSION_VIEWS:
+        assert columns(writer, view)[:3] == ["session", "session_id", "format_version"]
+
+
+def test_all_views_of_an_empty_store_are_empty(writer: PlainWriter, path: str) -> None:
+    for view in [*SESSION_VIEWS, *PROCEDURES]:
+        assert writer.run(select(view)) == []
+    compare_with_shell(writer, path)
+
+
+def test_another_sqlite_sees_the_same(writer: PlainWriter, path: str) -> None:
+    fill_store(writer)
+    for version in VERSIONS:
+        log = write_garden(version)
+        session = writer.begin(version, cwd="/srv/garden")
+        writer.append(session, log.events)
+        writer.run(INSERT_FORK, {"session_id": f"of-{version}", "parent": session, "at": 12})
+    compare_with_shell(writer, path)
+    for view in SESSION_VIEWS:
+        assert writer.run(select(view)) != [], view
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), version=st.sampled_from(VERSIONS))
+def test_another_sqlite_sees_the_same_of_any_log(
+    writer: PlainWriter, path: str, version: int, data: st.DataObject
+) -> None:
+    events = data.draw(logs(version))
+    session = writer.begin(version)
+    writer.append(session, events)
+    if events:
+        at = data.draw(st.integers(0, len(events) - 1))
+        writer.run(INSERT_FORK, {"session_id": f"of-{session}", "parent": session, "at": at})
+    compare_with_shell(writer, path)
+    writer.run("DELETE FROM sessions WHERE forked_from IS NOT NULL")
+    writer.run("DELETE FROM sessions")
+
+
+# -- by hand --
+
+
+def write_garden(version: int) -> LogBuilder:
+    """A turn with a step, a call of a tool that fails, a compaction; a second turn begins."""
+    log = LogBuilder(version, ticks=(10,))
+    log.start_turn()  # 0
+    log.start_step()  # 1
+    if version >= 3:
+        log.append("system/message", log.system(text("Be brief.")))  # 2
+    else:
+        log.add("request/context", {**log.place, "model": "trowel-1"})  # 2
+    log.append("user/message", log.user(text("list"), text("it")))  # 3
+    log.header(TOOL)  # 4
+    call = {"type": "tool-call", "id": "c1", "name": "shell", "arguments": "{}"}
+    stream = [{"type": "chunk", "time": 1, "chunk": {"type": "usage", "usage": {"inputTokens": 7}}}]
+    data = {**log.assistant(text("ok"), call), "usage": {"inputTokens": 7, "outputTokens": 3}}
+    log.append("assistant/message", {**data, "stream": stream} if version >= 2 else data)  # 5
+    started = log.call(call)  # 6
+    error = {"name": "Failed", "code": "FAILED"}
+    log.append("tool/result", log.result("c1", text("a"), text("b"), error=error), [started])  # 7
+    log.end_step()  # 8
+    log.end_turn()  # 9
+    log.compact(int(version >= 3), len(log.nodes) - 1)  # 10 to 13, the message is 12
+    log.add("session/title", {"title": "Lists", "messageSeqs": [3], "source": {"kind": "user"}})
+    log.start_turn()  # 15
+    log.start_step()  # 16
+    log.call({**call, "id": "c2"})  # 17
     return log
 
 
-def continue_with(log: LogBuilder, *said: str) -> None:
-    log.start_turn()
-    log.start_step()
-    log.append("user/message", log.user(*map(text, said or ["Hello"])))
-    log.header()
-    log.settle([(text("Hi"), ["Hi"])])
-    log.end_step()
-    log.end_turn()
+def at(seq: int) -> int:
+    """The time of an event of that log."""
+    return BASE_TIME + 10 * (seq + 1)
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3, 4])
-def test_a_call_is_counted_with_its_message(store: Store, version: int) -> None:
-    log = one_turn(version)
-    take(store, log, "a")
-    [row] = ask(store, USAGE)
-    settled = next(e["seq"] for e in log.events if e["type"] == "assistant/message")
-    assert row == ("a", settled, "message", MODEL["model"], 11, 1, 0, 0, 0)
+@pytest.fixture(params=VERSIONS)
+def garden(writer: PlainWriter, request: pytest.FixtureRequest) -> LogBuilder:
+    log = write_garden(request.param)
+    session = writer.begin(log.version, cwd="/srv/garden", delegationDepth=1, agentPreset="plan")
+    writer.append(session, log.events)
+    return log
 
 
-def chunk(log: LogBuilder, **chunk: Json) -> int:
-    return log.add("assistant/chunk", {**log.place, "chunk": chunk})
-
-
-@pytest.mark.parametrize("packed", [True, False])
-def test_a_failed_attempt_of_chunks_counts_beside_its_retry(store: Store, packed: bool) -> None:
-    log = LogBuilder(0)
-    log.start_turn()
-    log.start_step()
-    log.header()
-    for words in ("Half", " an answer", " and"):
-        chunk(log, type="text-delta", index=0, text=words)
-    chunk(log, type="usage", usage=usage(3, 1))
-    chunk(log, type="usage", usage=usage(5, 2, cacheReadTokens=7))  # the last one tells
-    chunk(log, type="finish", reason={"kind": "error"})
-    log.add("llm/retry", {**log.place, "retryId": "r", "retry": 1})
-    log.add("llm/retry-started", {**log.place, "retryId": "r", "retry": 1})
-    log.settle([(text("Whole"), ["Wh", "ole"])])
-    log.end_step()
-    log.end_turn()
-    header = make_header(0, "a")
-    if packed:
-        store.import_stream(BytesIO(write_log(header, log.events)))
-        failed = 3
-    else:
-        with plain(store) as writer:
-            writer.append(writer.begin(0), log.events)
-        failed = 7
-    rows = [row[1:] for row in ask(store, USAGE)]
-    assert [row[0] for row in rows][:1] == [failed]
-    assert [row[1:6] for row in rows] == [
-        ("attempt", MODEL["model"], 5, 2, 7),
-        ("message", MODEL["model"], 11, 2, 0),
+def test_the_surface_and_its_messages(writer: PlainWriter, garden: LogBuilder) -> None:
+    head = [(2, "system/message", "system", "Be brief.")] if garden.version >= 3 else []
+    nodes = [*head, (12, "user/message", "user", "so far")]
+    assert read(writer, "surface") == [
+        {"position": i, "seq": seq, "type": kind} for i, (seq, kind, _, _) in enumerate(nodes)
+    ]
+    messages = read(writer, "messages")
+    said = [json.loads(message.pop("message"))["content"] for message in messages]
+    assert said == [[text(words)] for _, _, _, words in nodes]
+    assert messages == [
+        {"position": i, "seq": seq, "role": role, "text": words}
+        for i, (seq, _, role, words) in enumerate(nodes)
     ]
 
 
-class plain:
-    """Writes to the file of a store as plain SQL."""
-
-    def __init__(self, store: Store) -> None:
-        self._path = store.path
-
-    def __enter__(self) -> PlainWriter:
-        self._database = Database.open(self._path, "write")
-        return PlainWriter(self._database)
-
-    def __exit__(self, *_: object) -> None:
-        self._database.close()
-
-
-def test_attempts_that_no_retry_parts_count_one_by_one(store: Store) -> None:
-    log = LogBuilder(0)
-    log.start_turn()
-    log.start_step()
-    for tokens in (1, 2):
-        chunk(log, type="text-delta", index=0, text="x")
-        chunk(log, type="usage", usage=usage(tokens, tokens))
-        chunk(log, type="finish", reason={"kind": "error"})
-    with plain(store) as writer:
-        writer.append(writer.begin(0), log.events)
-    assert [row[2:6] for row in ask(store, USAGE)] == [
-        ("attempt", None, 1, 1),
-        ("attempt", None, 2, 2),
-    ]
-
-
-def test_a_message_that_tells_no_usage_is_counted_by_its_chunks(store: Store) -> None:
-    log = one_turn(0)
-    for event in log.events:
-        if event["type"] == "assistant/message":
-            del event["data"]["usage"]
-    take(store, log, "a")
-    [row] = ask(store, USAGE)
-    assert row[2:6] == ("message", MODEL["model"], 11, 1)
-
-
-@pytest.mark.parametrize("version", [2, 4])
-def test_a_failed_attempt_with_a_stream_counts(store: Store, version: int) -> None:
-    log = LogBuilder(version)
-    log.start_turn()
-    log.start_step()
-    log.header()
-    stream = [
-        {"type": "text-chunks", "time0": 5, "index": 0, "dt": [], "texts": ["Half"]},
-        {"type": "chunk", "time": 5, "chunk": {"type": "usage", "usage": usage(3, 1)}},
-        {"type": "chunk", "time": 6, "chunk": {"type": "usage", "usage": usage(5, 2)}},
-    ]
-    log.add("assistant/attempt", {**log.place, "stream": stream})
-    take(store, log, "cut")
-    with plain(store) as writer:
+def test_the_text_of_a_message_is_all_its_texts(writer: PlainWriter) -> None:
+    for version in VERSIONS:
+        log = LogBuilder(version)
+        log.append("user/message", log.user(text("a"), {"type": "image"}, text("b")))
+        log.append("tool/result", log.result("c1", text("c"), text("d")))
+        log.append("assistant/message", log.assistant())
         writer.append(writer.begin(version), log.events)
-    row = ("attempt", MODEL["model"], 5, 2, 0, 0, 0)
-    assert [found[2:] for found in ask(store, USAGE)] == [row, row]
+    rows = writer.run("SELECT format_version, position, text FROM messages ORDER BY 1, 2")
+    assert rows == [(v, i, said) for v in VERSIONS for i, said in enumerate(["a\nb", "c\nd"])]
 
 
-def test_the_call_that_made_a_compaction_counts(store: Store) -> None:
-    log = one_turn(0)
-    log.compact(0, 1)
-    [summary] = [e for e in log.events if e["type"] == "compaction/summary"]
-    summary["data"]["usage"] = usage(30, 4, cacheWriteTokens=2, reasoningTokens=3)
-    take(store, log, "a")
-    found = [row[2:] for row in ask(store, USAGE)]
-    assert found == [
-        ("message", MODEL["model"], 11, 1, 0, 0, 0),
-        ("compaction", MODEL["model"], 30, 4, 0, 2, 3),
+def test_the_log(writer: PlainWriter, garden: LogBuilder) -> None:
+    rows = read(writer, "event_log")
+    assert [(row["seq"], row["type"], row["time"]) for row in rows] == [
+        (event["seq"], event["type"], event["time"]) for event in garden.events
+    ]
+    assert [json.loads(row["data"]) for row in rows] == [event["data"] for event in garden.events]
+    assert {(row["part"], row["count"], row["owner"]) for row in rows} == {(0, 1, 1)}
+    cited = [json.loads(row["source_event_seqs"] or "null") for row in rows]
+    assert cited == [event.get("sourceEventSeqs") for event in garden.events]
+
+
+def test_turns_and_steps(writer: PlainWriter, garden: LogBuilder) -> None:
+    nothing = dict.fromkeys(("last_seq", "ended", "duration"))
+    whole = {"turn": 1, "open": 0}
+    assert read(writer, "turns") == [
+        {**whole, "first_seq": 0, "last_seq": 9, "started": at(0), "ended": at(9), "duration": 90}
+        | {"reason": "completed"},
+        {**nothing, "turn": 2, "open": 1, "first_seq": 15, "started": at(15), "reason": None},
+    ]
+    assert read(writer, "steps") == [
+        {**whole, "step": 1, "first_seq": 1, "last_seq": 8}
+        | {"started": at(1), "ended": at(8), "duration": 70},
+        {**nothing, "turn": 2, "step": 1, "open": 1, "first_seq": 16, "started": at(16)},
     ]
 
 
-def test_what_a_fork_inherits_is_counted_with_its_parent_alone(store: Store) -> None:
-    parent = one_turn(4)
-    take(store, parent, "parent")
-    with store.fork("parent", new_id="shared"):
-        pass
-    copy = one_turn(4)
-    copy.add("session/end-seed", {"inherited": True})
-    continue_with(copy, "Again")
-    take(store, copy, "copied", parentSession="parent", isSeeded=True)
-    old = one_turn(0)
-    seeded = len(old.events)
-    old.add("session/end-seed", {})
-    take(store, old, "old", parentSession="parent", seedLength=seeded)
-    assert [row[0] for row in ask(store, USAGE)] == ["copied", "parent"]
-    tokens: dict[str, int] = dict(ask(store, "SELECT session_id, tokens FROM sessions_overview"))
-    assert tokens == {"copied": 12, "parent": 12, "shared": 0, "old": 0}
-
-
-def test_a_subagent_counts_for_itself(store: Store) -> None:
-    take(store, one_turn(4), "boss")
-    take(store, one_turn(4), "hand", parentSession="boss", origin="subagent", delegationDepth=1)
-    assert [row[0] for row in ask(store, USAGE)] == ["boss", "hand"]
-
-
-def test_generations_of_a_session_count_once(store: Store) -> None:
-    log = one_turn(0)
-    continue_with(log, "And now?")
-    take(store, log, "a")
-    before = ask(store, "SELECT sum(input_tokens), count(*) FROM usage")
-    store.migrate("a", to=2)
-    assert ask(store, "SELECT sum(input_tokens), count(*) FROM usage") == before == [(22, 2)]
-    assert ask(store, "SELECT DISTINCT format_version FROM usage") == [(2,)]
-
-
-# -- turns and steps --
-
-TURNS = "SELECT turn, first_seq, last_seq, reason, open FROM turns ORDER BY first_seq"
-STEPS = "SELECT turn, step, first_seq, last_seq, open FROM steps ORDER BY first_seq"
-
-
-def test_only_the_last_turn_is_open(store: Store) -> None:
-    log = LogBuilder(0)
-    log.start_turn()
-    log.start_step()
-    log.start_turn()
-    log.start_step()
-    take(store, log, "a")
-    assert ask(store, TURNS) == [(1, 0, None, None, 0), (2, 2, None, None, 1)]
-    assert ask(store, STEPS) == [(1, 1, 1, None, 0), (2, 1, 3, None, 1)]
-    assert ask(store, "SELECT open_turn FROM sessions_overview") == [(2,)]
-
-
-def test_a_turn_that_ended_has_no_open_step(store: Store) -> None:
-    log = LogBuilder(0)
-    log.start_turn()
-    log.start_step()
-    log.end_turn("blocked")
-    take(store, log, "a")
-    assert ask(store, TURNS) == [(1, 0, 2, "blocked", 0)]
-    assert ask(store, STEPS) == [(1, 1, 1, None, 0)]
-
-
-# -- tool calls --
-
-CALLS = (
-    "SELECT seq, result_seq, name, arguments, result, is_error, error_code, open FROM tool_calls"
-    " WHERE session_id = 'a' ORDER BY seq"
-)
-
-
-def call(id: str, arguments: str = "{}") -> EventDict:
-    return {"type": "tool-call", "id": id, "name": "shell", "arguments": arguments}
-
-
-@pytest.mark.parametrize("version", [0, 4])
-def test_calls_of_one_id_go_with_their_own_results(store: Store, version: int) -> None:
-    log = LogBuilder(version)
-    log.start_turn()
-    for words in ("one", "two"):
-        log.start_step()
-        log.settle([(call("call_0"), ["{}"])])
-        seq = log.call(call("call_0"))
-        log.append("tool/result", log.result("call_0", text(words), text("more")), [seq])
-        log.end_step()
-    log.settle([(call("call_0"), ["{}"])])
-    log.call(call("call_0"))
-    take(store, log, "a")
-    rows = [row[2:] for row in ask(store, CALLS)]
-    assert rows == [
-        ("shell", "{}", "one\nmore", 0, None, 0),
-        ("shell", "{}", "two\nmore", 0, None, 0),
-        ("shell", "{}", None, None, None, 1),
+def test_tool_calls(writer: PlainWriter, garden: LogBuilder) -> None:
+    called = {"step": 1, "name": "shell", "arguments": "{}"}
+    nothing = dict.fromkeys(("result_seq", "result", "is_error", "error_code", "ended", "duration"))
+    assert read(writer, "tool_calls") == [
+        {**called, "turn": 1, "seq": 6, "call_id": "c1", "result": "a\nb", "is_error": 1}
+        | {"result_seq": 7}
+        | {"error_code": "FAILED", "started": at(6), "ended": at(7), "duration": 10, "open": 0},
+        {**called, **nothing, "turn": 2, "seq": 17, "call_id": "c2", "started": at(17), "open": 1},
     ]
 
 
-@pytest.mark.parametrize("version", [0, 4])
-def test_a_call_that_never_started_has_the_name_that_its_model_gave(
-    store: Store, version: int
-) -> None:
-    log = LogBuilder(version)
-    log.start_turn()
-    log.start_step()
-    log.settle([(call("call_0", '{"a":1}'), ['{"a":1}'])])
-    error = {"name": "ToolNotStartedError", "code": "TOOL_NOT_STARTED"}
-    seq = log.append("tool/result", log.result("call_0", text("no"), error=error))
-    take(store, log, "a")
-    row = (seq, seq, "shell", '{"a":1}', "no", 1, "TOOL_NOT_STARTED", 0)
-    assert ask(store, CALLS) == [row]
+def test_what_was_used(writer: PlainWriter, garden: LogBuilder) -> None:
+    [row] = read(writer, "usage")
+    assert row == {
+        "seq": 5, "time": at(5), "turn": 1, "step": 1, "kind": "message",
+        "provider": "gardeners", "model": "trowel-1", "input_tokens": 7, "output_tokens": 3,
+        "cache_read_tokens": 0, "cache_write_tokens": 0, "reasoning_tokens": 0,
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize("version", [0, 4])
-def test_a_rewritten_result_is_told_as_it_first_came(store: Store, version: int) -> None:
-    log = LogBuilder(version)
-    log.start_turn()
-    log.start_step()
-    seq = log.call(call("call_0"))
-    first = log.append("tool/result", log.result("call_0", text("a long result")), [seq])
-    log.replace("tool/result", log.rewritten(first, text("cut")), 0, 0)
-    take(store, log, "a")
-    assert ask(store, CALLS) == [(seq, first, "shell", "{}", "a long result", 0, None, 0)]
+def length(event: EventDict) -> int:
+    """The characters of a message's content as JSON."""
+    return len(to_json(event["data"].get("message", event["data"])["content"]))
 
 
-# -- compactions --
-
-COMPACTIONS = (
-    "SELECT session_id, seq, kind, nodes, characters_before, characters_after, tokens_before,"
-    " tokens_after, summary FROM compactions ORDER BY session_id, seq"
-)
-
-
-@pytest.mark.parametrize("version", [0, 4])
-def test_a_compaction_tells_what_it_took_and_what_it_left(store: Store, version: int) -> None:
-    log = one_turn(version, "Hello")
-    seq = log.compact(0, 1)
-    take(store, log, "a")
-    [row] = ask(store, COMPACTIONS)
-    assert row[:4] == ("a", seq, "summary", 2)
-    before, after = (["Hello", "Hi"], ["so far"])
-    frame = '[{"type":"text","text":""}]'
-    assert row[4:6] == tuple(sum(len(frame) + len(w) for w in said) for said in (before, after))
-    assert row[6:] == (40, None, "so far")
-
-
-def test_a_rewritten_result_is_a_prune_and_a_changed_message_an_edit(store: Store) -> None:
-    log = one_turn(4, "Hello")
-    seq = log.call(call("call_0"))
-    first = log.append("tool/result", log.result("call_0", text("a long result")), [seq])
-    at = {"shadowedRange": {"start": first, "end": first}, "shadowedSeqs": [first]}
-    log.add("compaction/prune", {**at, "shadowedTokenCount": 9})
-    pruned = log.replace("tool/result", log.rewritten(first, text("cut")), 2, 2)
-    edited = log.replace("user/message", log.user(text("Hey")), 0, 0)
-    take(store, log, "a")
-    assert [(row[1], row[2], row[3], *row[6:]) for row in ask(store, COMPACTIONS)] == [
-        (pruned, "prune", 1, 9, None, "cut"),
-        (edited, "edit", 1, None, None, "Hey"),
+def test_compactions_and_what_they_shadow(writer: PlainWriter, garden: LogBuilder) -> None:
+    [row] = read(writer, "compactions")
+    assert row == {
+        "seq": 12, "time": at(12), "kind": "summary", "compaction_id": "z10", "nodes": 3,
+        "first_seq": 3, "last_seq": 7,
+        "characters_before": sum(length(garden.events[seq]) for seq in (3, 5, 7)),
+        "characters_after": length(garden.events[12]), "tokens_before": 40, "tokens_after": None,
+        "summary": "so far",
+    }  # fmt: skip
+    kinds = {3: "user/message", 5: "assistant/message", 7: "tool/result"}
+    assert read(writer, "shadowed") == [
+        {"seq": seq, "type": kind, "shadowed_by": 12} for seq, kind in kinds.items()
     ]
 
 
-def test_a_fork_has_the_compactions_of_its_parent(store: Store) -> None:
-    log = one_turn(4, "Hello")
-    log.compact(0, 1)
-    take(store, log, "a")
-    with store.fork("a", new_id="b"):
-        pass
-    mine, its = ask(store, COMPACTIONS)
-    assert (mine[0], its[0]) == ("a", "b")
-    assert mine[1:] == its[1:]
+def test_provenance(writer: PlainWriter, garden: LogBuilder) -> None:
+    pairs = sorted((row["seq"], row["source_seq"]) for row in read(writer, "provenance"))
+    assert pairs == [(7, 6), (12, 3), (12, 5), (12, 7), (12, 10), (12, 11)]
 
 
-# -- the overview --
+def test_a_session_at_a_glance(writer: PlainWriter, garden: LogBuilder) -> None:
+    [row] = read(writer, "sessions_overview")
+    assert row == {
+        "title": "Lists", "first_prompt": "list", "project": "/srv/garden", "runtime": "dsh",
+        "model": "trowel-1", "turns": 2, "events": 18, "inherited": 0, "tokens": 10,
+        "surface_nodes": len(garden.nodes), "first_time": at(0), "last_time": at(17),
+        "created_at": 0, "parent_session": None, "open_turn": 2,
+    }  # fmt: skip
+    [row] = read(writer, "current_sessions")
+    assert row == {
+        "created_at": 0, "runtime": "dsh", "next_seq": 18, "inherited_count": 0,
+        "cwd": "/srv/garden", "parent_session": None, "origin": None, "delegation_depth": 1,
+        "agent_preset": "plan",
+    }  # fmt: skip
 
 
-def overview(store: Store, columns: str) -> Sequence[Any]:
-    [row] = ask(store, OVERVIEW.replace("*", columns))
-    return row
+def test_a_fork_shows_what_it_inherits_and_counts_what_is_its_own(writer: PlainWriter) -> None:
+    log = write_garden(4)
+    parent = writer.begin(4)
+    writer.append(parent, log.events)
+    writer.run(INSERT_FORK, {"session_id": "fork", "parent": parent, "at": 12})
+    end = {"type": "turn/end", "seq": 13, "time": at(13), "data": {"turn": 1}}
+    writer.append(parent + 1, [end])
+
+    def of_fork(sql: str) -> list[Any]:
+        return writer.run(sql, (parent + 1,))
+
+    assert of_fork("SELECT seq FROM surface WHERE session = ?") == [(2,), (12,)]
+    assert of_fork("SELECT seq FROM shadowed WHERE session = ?") == [(3,), (5,), (7,)]
+    assert of_fork("SELECT turn, last_seq FROM turns WHERE session = ?") == [(1, 9)]
+    assert of_fork("SELECT call_id FROM tool_calls WHERE session = ?") == [("c1",)]
+    assert of_fork("SELECT count(*) FROM usage WHERE session = ?") == [(0,)]
+    parts = "SELECT part, count(*), owner FROM event_log WHERE session = ? GROUP BY part ORDER BY 1"
+    assert of_fork(parts) == [(0, 13, parent), (13, 1, parent + 1)]
+    assert writer.run("SELECT sum(count) FROM events") == [(19,)]
 
 
-def test_a_session_without_events_has_a_row(store: Store) -> None:
-    take(store, LogBuilder(4), "a")
-    assert overview(store, "first_prompt, model, turns, events, tokens, last_time, open_turn") == (
-        None, None, 0, 0, 0, None, None,
-    )  # fmt: skip
+def test_a_boundary_that_cuts_a_run_shows_in_the_log(writer: PlainWriter) -> None:
+    parent = writer.begin(0)
+    writer.run(INSERT_RUN, (parent, 0))
+    writer.run(INSERT_FORK, {"session_id": "fork", "parent": parent, "at": 1})
+    counts = writer.run("SELECT count FROM event_log ORDER BY session")
+    assert counts == [(3,), (2,)]
 
 
-def test_the_model_is_told_by_its_messages_where_no_request_tells_it(store: Store) -> None:
-    log = one_turn(4)
-    log.events = [e for e in log.events if e["type"] != "request/header"]
-    for seq, event in enumerate(log.events):
-        event["seq"] = seq
-    take(store, log, "a")
-    assert overview(store, "model, first_prompt, tokens") == (MODEL["model"], "Hello", 12)
+def test_the_highest_generation_is_the_current_one(writer: PlainWriter) -> None:
+    for version in (0, 3, 2):
+        writer.run(
+            "INSERT INTO sessions (session_id, format_version, created_at, header)"
+            " VALUES ('one', ?, 0, '{}')",
+            (version,),
+        )
+    found = writer.run("SELECT session_id, format_version FROM current_sessions")
+    assert found == [("one", 3)]
+    assert [row["events"] for row in read(writer, "sessions_overview")] == [0]
+
+
+# -- odd payloads --
+
+SIMPLE: list[Json] = [5, 1.5, "x", None, True, [], {}, [[]], [5], [{}]]
+ODD: list[Json] = [
+    *SIMPLE,
+    *({key: odd} for key in ("message", "content", "usage", "stream", "chunk") for odd in SIMPLE),
+    *({"message": {"content": odd, "source": odd, "isError": odd}} for odd in SIMPLE),
+    *({"turn": odd, "step": odd, "callId": odd, "title": odd, "header": odd} for odd in SIMPLE),
+]
+
+
+@pytest.mark.parametrize("version", [1, 4])
+def test_no_payload_stops_a_view(writer: PlainWriter, path: str, version: int) -> None:
+    kinds = [kind for kind, since, _ in writer.run(select("event_types")) if since <= version]
+    writer.run("BEGIN")
+    for kind in kinds:
+        if kind.partition("/")[0] in ("team", "tool-workflow", "feedback", "approval", "job"):
+            continue  # no view looks into these
+        on_surface = vocabulary.is_surface(kind, version)
+        op: EventDict = {"surfaceOp": "append"} if on_surface else {}
+        events = [
+            {"type": kind, "seq": seq, "time": seq, "data": data, **op}
+            for seq, data in enumerate(ODD)
+        ]
+        writer.append(writer.begin(version), events)
+    writer.run("COMMIT")
+    for view in SESSION_VIEWS:
+        writer.run(select(view))
+        _, errors = ShellWriter(path).run([f"{select(view)};"])
+        assert errors == {}, view
+    messages = [kind for kind in kinds if vocabulary.is_surface(kind, version)]
+    assert writer.run("SELECT count(*) FROM surface") == [(len(ODD) * len(messages),)]
+
+
+# -- the types --
+
+
+def test_the_view_of_event_types_knows_what_the_vocabulary_knows(writer: PlainWriter) -> None:
+    known = {
+        (kind, version)
+        for kind, since, until in writer.run(select("event_types"))
+        for version in range(since, until + 1)
+    }
+    kinds = {kind for kind, _ in known} | vocabulary._LOG_ONLY | set(vocabulary._SURFACE_SINCE)
+    kinds |= {"context/message", "steering/message", "pack/thing", "USER/MESSAGE", ""}
+    assert known == {(k, v) for k in kinds for v in VERSIONS if vocabulary.is_known(k, v)}
+
+
+def test_the_column_of_surface_formats_knows_them_too(writer: PlainWriter) -> None:
+    kinds = [kind for kind, _, _ in writer.run(select("event_types"))]
+    kinds += ["context/message", "pack/thing", "USER/MESSAGE", ""]
+    for version in VERSIONS:
+        session = writer.begin(version)
+        for seq, kind in enumerate(kinds):
+            on_surface = vocabulary.is_surface(kind, version)
+            op: EventDict = {"surfaceOp": "append"} if on_surface else {}
+            writer.append(session, [{"type": kind, "seq": seq, "time": 0, "data": {}, **op}])
+        flags = writer.run(
+            "SELECT type, surface_formats >> :version & 1 FROM events WHERE session = :session",
+            {"version": version, "session": session},
+        )
+        assert flags == [(kind, vocabulary.is_surface(kind, version)) for kind in kinds]

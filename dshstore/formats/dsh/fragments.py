@@ -25,7 +25,17 @@ _OPENING = '{"'
 _BEFORE, _BEHIND = 2, 6
 
 _parts = re.compile(rb"\0+|[^\0]+").finditer
-_decode = JSONDecoder().raw_decode
+
+
+class _NotJson(ValueError):
+    """NaN or Infinity, words that Python's reader knows and JSON does not."""
+
+
+def _refuse(word: str) -> Any:
+    raise _NotJson(word)
+
+
+_decode = JSONDecoder(parse_constant=_refuse).raw_decode
 
 
 class Fragment(NamedTuple):
@@ -71,7 +81,7 @@ def _next(text: str, at: int) -> tuple[Kind, int]:
         first = max(at + 1, error.pos - _BEFORE)
         begin = text.find(_OPENING, first, error.pos + _BEHIND + len(_OPENING))
         return "debris", begin if begin > 0 else len(text)
-    except RecursionError:
+    except (RecursionError, _NotJson):
         return "debris", len(text)
     kind = _kind(value, text[at:end])
     if kind is not None and (end == len(text) or text.startswith(_OPENING, end)):

@@ -129,7 +129,7 @@ class LogReader:
         self._source = Source(stream)
         self._lines = _Lines(name, limits.max_line, self._start.lines, on_bad_frame, self.notes)
         self._hash = hashlib.sha256()
-        self._damaged = False
+        self._fault: str | None = None
         self._keep(0, 0)
 
     @property
@@ -169,9 +169,8 @@ class LogReader:
     def __iter__(self) -> Iterator[Block]:
         head = self._source.peek(len(MAGIC))
         named_zstd = self.name.lower().endswith((".zst", ".zstd"))
-        if head == MAGIC or is_skippable(head) or (named_zstd and MAGIC.startswith(head)):
-            self.encoding = "zstd"
-        elif named_zstd and self._report is not None:
+        begins = head == MAGIC or is_skippable(head)
+        if begins or (named_zstd and (MAGIC.startswith(head) or self._report is not None)):
             self.encoding = "zstd"
         elif named_zstd:
             reason = "the name says zstd, but the file does not begin with a zstd frame"
@@ -179,9 +178,8 @@ class LogReader:
         self._pass_over(self._start)
         yield from self._read_zstd() if self.encoding == "zstd" else self._read_plain()
         if self._lines.number == 0:
-            reason = (
-                "no line is whole: no header line" if self.size else "empty file: no header line"
-            )
+            reason = "no line is whole: no header line"
+            reason = self._fault or (reason if self.size else "empty file: no header line")
             raise LogRefused(reason, path=self.name, line=1, offset=0)
 
     def _pass_over(self, start: Start) -> None:
@@ -230,7 +228,7 @@ class LogReader:
             else:
                 if not part.finished:
                     self._tear(part.offset, number)
-                elif not lines.begun and not self._damaged:
+                elif not lines.begun and self._fault is None:
                     self._keep(self._source.offset, number + 1)
             number += 1
         if lines.begun and self.torn is None:
@@ -256,7 +254,7 @@ class LogReader:
     def _pass_bad(self, part: Frame, number: int, reason: str) -> None:
         if self._report is None:
             raise LogRefused(reason, path=self.name, offset=part.offset, frame=number)
-        self._damaged = True
+        self._fault = self._fault or reason
         self._lines.cut_off("cut off by the damage after it")
         self._lines.after_gap = True
         self._source.put_back(b"".join(part.raw))

@@ -18,8 +18,13 @@ Payload = dict[str, Any]
 
 
 def blocks(content: str | Sequence[Block]) -> list[Block]:
-    """Content blocks; a text is one block."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    """Content blocks; a text is one block. Raises TypeError for anything else."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    given: Any = content
+    if not isinstance(given, Sequence) or not all(isinstance(block, Mapping) for block in given):
+        raise TypeError(f"content is a str or a list of blocks, not {given!r}")
+    return list(content)
 
 
 def user_message(id: str, content: Sequence[Block], source: Mapping[str, Any]) -> Payload:

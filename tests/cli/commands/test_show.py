@@ -12,7 +12,7 @@ from dshstore import TranscriptEntry
 from dshstore.cli.transcript import TranscriptWriter
 from tests.cli.running import Done, cli
 from tests.logs import LogBuilder, make_header, text, write_log
-from tests.sql.test_views import ODD, odd_payloads
+from tests.sql.test_view_answers import ODD, odd_payloads
 
 
 def lines(done: Done) -> list[str]:

@@ -121,3 +121,9 @@ def test_a_record_of_a_real_log_is_found_behind_any_cut_one(data: st.DataObject)
         ]
     else:  # it may be a value of the cut one
         assert cut.rstrip().endswith((b":", b"[", b","))
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
+def test_a_word_that_only_python_takes_for_a_number_makes_debris(word: str) -> None:
+    line = f'{{"type":"turn/start","seq":0,"time":{word},"data":{{}}}}'.encode()
+    assert [fragment.kind for fragment in split_line(line)] == ["debris"]

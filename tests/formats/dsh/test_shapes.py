@@ -121,3 +121,9 @@ def test_a_system_prompt_stands_as_the_harness_writes_it(shared: Path) -> None:
     found = list(logged(shared / "corpus" / "live", "system/message"))
     assert found
     assert {str(key_order(other)) for other in found} == {str(key_order(data))}
+
+
+@pytest.mark.parametrize("content", [b"bytes", None, 7, ["text"], [None]])
+def test_content_that_is_no_text_and_no_blocks_is_refused(content: Any) -> None:
+    with pytest.raises(TypeError, match="content is a str or a list"):
+        shapes.blocks(content)
