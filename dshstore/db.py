@@ -23,6 +23,7 @@ from dshstore.errors import (
     RuleBroken,
     StoreBusy,
     StoreError,
+    TextUnreadable,
     WriteFailed,
 )
 from dshstore.sqlfiles import Statement
@@ -252,12 +253,7 @@ def _asking(sql: str, seconds: float | None) -> Iterator[None]:
 
 
 #: What a user's SQL may do: read, call functions, recurse, and describe tables.
-_READING = {
-    apsw.SQLITE_SELECT,
-    apsw.SQLITE_READ,
-    apsw.SQLITE_FUNCTION,
-    apsw.SQLITE_RECURSIVE,
-}
+_READING = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 _DESCRIBING = {
     "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo",
     "foreign_key_list", "database_list", "function_list", "compile_options", "user_version",
@@ -376,7 +372,7 @@ def _translated(error: Exception, path: str) -> StoreError:
         case apsw.NotADBError():
             return NotAStore(path, "not an SQLite file")
         case UnicodeDecodeError():
-            return CorruptStore(f"{path}: it holds text that is not UTF-8: {error.object[:80]!r}")
+            return TextUnreadable(f"{path}: it holds text that is not UTF-8: {error.object[:80]!r}")
         case apsw.CorruptError():
             return CorruptStore(f"{path}: SQLite finds the file damaged: {message}")
         case apsw.FullError():

@@ -39,6 +39,10 @@ class CorruptStore(StoreError):
     """SQLite itself finds the file damaged."""
 
 
+class TextUnreadable(CorruptStore):
+    """A row holds text that is not UTF-8, as a writer of plain SQL can leave it."""
+
+
 class SessionNotFound(StoreError):
     """No session has this id, or a prefix of it fits several (then `candidates` has them)."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from dshstore.engine.recording import Mark
@@ -16,11 +17,11 @@ from dshstore.engine.sources import Rewindable
 from dshstore.errors import LogRefused, UnsupportedFormat
 from dshstore.formats.dsh import header as headers
 from dshstore.formats.dsh.chunkruns import Deltas
-from dshstore.formats.dsh.envelope import PackedRow, RowRefused, read_row
+from dshstore.formats.dsh.envelope import PackedRow, RowRefused, member_spans, read_row
 from dshstore.formats.dsh.fragments import split_line
 from dshstore.formats.dsh.frames import BadFrame, Limits, LogReader
 from dshstore.formats.dsh.rows import RowDecoder
-from dshstore.jsontext import parse
+from dshstore.jsontext import JsonError, parse
 from dshstore.model import Block, Header
 from dshstore.streams.records import safe_integer
 
@@ -229,9 +230,15 @@ class Scan:
 
 
 def _claimed(raw: bytes) -> int | None:
-    members = parse(raw)
-    found = (safe_integer(members.get(key)) for key in ("seq", "seq0"))
-    return next((seq for seq in found if seq is not None), None)
+    """The seq that a record claims which is no row; what else is in it may be too deep to read."""
+    spans = member_spans(raw)
+    for key in ("seq", "seq0"):
+        if key in spans:
+            with suppress(JsonError):
+                seq = safe_integer(parse(raw[slice(*spans[key])]))
+                if seq is not None:
+                    return seq
+    return None
 
 
 class _Bounded:

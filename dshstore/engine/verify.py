@@ -27,7 +27,7 @@ from dshstore.engine.store_findings import (
     check_parts,
 )
 from dshstore.engine.surface_findings import KeptNode, SurfaceCheck
-from dshstore.errors import CorruptStore, StoreBusy
+from dshstore.errors import CorruptStore, StoreBusy, TextUnreadable
 from dshstore.formats.dsh import rows
 from dshstore.jsontext import parse
 from dshstore.model import MAX_SAFE, Header, StoredEvent
@@ -95,6 +95,8 @@ def _guarded(
         yield from findings
     except StoreBusy:
         raise
+    except TextUnreadable as error:
+        yield make_finding(Fault(None, "session-unreadable", str(error)), session_id, generation)
     except CorruptStore as error:
         yield make_finding(Fault(None, "file-damaged", str(error)), session_id, generation)
     except Exception as error:
@@ -158,11 +160,11 @@ class _Verification:
                 return
             try:
                 found = self._database.query(_SQL.page, {**page, "upto": upto})
-            except UnicodeError as error:
+            except TextUnreadable as error:
                 if size > 1:  # it is in one of these
                     size = 1
                     continue
-                yield Fault(upto, "event-unreadable", f"a column is not UTF-8: {error}")
+                yield Fault(upto, "event-unreadable", str(error))
             else:
                 yield from map(make_event, found)
             after, size = upto, _ROWS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -187,6 +188,30 @@ def test_a_record_with_a_foreign_key_reads_whole_but_cannot_be_taken(store: Stor
     salvage(store, header() + b"".join(lines(events)))
     assert places(store) == [("record", 5, 3), ("record", 6, 4), ("record", 7, 5)]
     assert store.session("beans").next_seq == 3
+
+
+@pytest.fixture
+def deep_stack() -> Iterator[None]:
+    """As many levels as the command line gives to Python."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("deep_stack")
+@pytest.mark.parametrize("fault", [b"", b'"extra":1,', b'"ignorable":false,'])
+@pytest.mark.parametrize("levels", [990, 1000, 1100, 9000, 100_000])
+def test_a_record_that_is_nested_too_deep_is_set_aside(
+    store: Store, levels: int, fault: bytes
+) -> None:
+    events = lines(turns(1))
+    deep = b'%b"data":{"deep":%b,' % (fault, b"[" * levels + b"]" * levels)
+    events[3] = events[3].replace(b'"data":{', deep)
+    result = salvage(store, header() + b"".join(events))
+    assert result.events == (6 if levels < 1000 and not fault else 3)
+    rest = [raw + b"\n" for _, raw in set_aside(store)]
+    assert exported(store) + b"".join(rest) == header() + b"".join(events)
 
 
 def test_behind_a_second_header_is_another_log(store: Store) -> None:
