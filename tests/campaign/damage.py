@@ -85,10 +85,22 @@ def _delete(random: Random, data: bytes) -> bytes:
     return data[:at] + data[at + size :]
 
 
+#: Bytes that mean something, to JSON or to a reader of lines.
+_INSERTED = [b'"', b"{", b"}", b",", b"0", b"\\", b"\n", b"\r\n", b"\xe4", b"\xff\xfe"]
+_INSERTED += [b"NaN", b"-", b"1e999", b"\\ud83c", b"\xe2\x80\xa8"]
+
+
 def _insert(random: Random, data: bytes) -> bytes:
     at = random.randrange(len(data) + 1)
-    put = random.choice([b'"', b"{", b"}", b",", b"0", b"\\", b"\n", b"\r\n", b"\xe4", b"\xff\xfe"])
+    put = random.choice(_INSERTED)
     return data[:at] + put + data[at:]
+
+
+def _nest(random: Random, data: bytes) -> bytes:
+    """A value far deeper than any log has."""
+    at = data.find(b":", random.randrange(len(data))) + 1
+    levels = random.choice([400, 995, 1100, 9500, 20_000])
+    return data[:at] + b"[" * levels + b"]" * levels + b',"deep":' + data[at:]
 
 
 def _truncate(random: Random, data: bytes) -> bytes:
@@ -145,6 +157,7 @@ DAMAGE: tuple[Damage, ...] = (
     *[_overwrite] * 2,
     *[_delete] * 3,
     *[_insert] * 3,
+    _nest,
     _truncate,
     _zero,
     _splice_zeros,

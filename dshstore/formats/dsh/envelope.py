@@ -170,9 +170,10 @@ def _read_carefully(line: bytes, version: int) -> Row | PackedRow:
         raise refusal_of(line, error) from None
     if not isinstance(envelope, dict):
         raise RowRefused("JSON, but not an object")
-    packed = version < 2 and envelope.get("type") in PACKED
+    kind: Any = envelope.get("type")
+    packed = version < 2 and isinstance(kind, str) and kind in PACKED
     seq, time = _check(envelope, _PACKED_KEYS, ()) if packed else check_event(envelope)
-    kind, data = envelope["type"], Raw(line[at:end])
+    data = Raw(line[at:end])
     if packed:
         return PackedRow(kind, seq, time, data)
     texts = {key: Raw(line[slice(*spans[key])]) for key in _OPTIONAL_KEYS[1:] if key in envelope}

@@ -154,3 +154,17 @@ def test_the_span_of_a_member_holds_its_value(members: list[tuple[str, str]]) ->
 @given(values.filter(lambda text: not text.startswith("{")))
 def test_a_value_that_is_no_object_has_no_members(text: str) -> None:
     assert member_spans(text.encode()) == {}
+
+
+@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("member", ["type", "seq", "time", "ignorable", "seq0", "time0"])
+@pytest.mark.parametrize("value", ["[[1]]", '{"a":[]}', "null", "true", "-0", '"\\ud83c"'])
+def test_a_member_may_be_any_json_and_is_refused(version: int, member: str, value: str) -> None:
+    members = {"type": '"a"', "seq": "1", "time": "2", "data": "{}", member: value}
+    line = ",".join(f'"{name}":{text}' for name, text in members.items())
+    fine = (member, value) in [("ignorable", "true"), ("type", '"\\ud83c"')]
+    if fine:
+        read_row(f"{{{line}}}".encode(), version)
+    else:
+        with pytest.raises(RowRefused):
+            read_row(f"{{{line}}}".encode(), version)
