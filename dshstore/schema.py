@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "6955508ecd84dba43f3c6e2689a5e3875fe8ab09f9e28e7b2648c22009354dab"
+SCHEMA_DIGEST = "7d3b72d58292ccf823bfa10eeabd7318ec15fa7987faf6dc994699908e5400c8"
 
 
 class _Statements(msgspec.Struct, frozen=True):

@@ -65,7 +65,9 @@ def _candidates(
         of_file = generation(name)
         reason = _why_skipped(place, root)
         if reason is None and highest is not None and of_file is not None and of_file < highest:
-            reason = f"a lower generation: v{highest} in the same folder counts"
+            reason = (
+                f"a lower generation: v{highest} beside it counts (--all-generations takes all)"
+            )
         yield Candidate(str(place), reason)
 
 

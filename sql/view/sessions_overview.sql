@@ -1,20 +1,20 @@
 -- One row: one session (its highest generation) at a glance; times are epoch ms, open_turn is the turn that has not ended.
 CREATE VIEW sessions_overview AS
 SELECT s.session, s.session_id, s.format_version,
-       (SELECT e.data ->> '$.title' FROM segments AS g JOIN events AS e
+       (SELECT CAST(e.data ->> '$.title' AS TEXT) FROM segments AS g JOIN events AS e
             ON e.type = 'session/title' AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
          WHERE g.session = s.session ORDER BY g.first_seq DESC, e.seq DESC LIMIT 1) AS title,
-       (SELECT e.data ->> '$.content[0].text'
+       (SELECT CAST(e.data ->> '$.content[0].text' AS TEXT)
           FROM segments AS g JOIN events AS e
             ON e.type = 'user/message' AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
          WHERE g.session = s.session AND e.data ->> '$.source.kind' = 'user'
          ORDER BY g.first_seq, e.seq LIMIT 1) AS first_prompt,
        s.cwd AS project, s.runtime,
        coalesce(
-         (SELECT e.data ->> '$.header.config.model' FROM segments AS g JOIN events AS e
+         (SELECT CAST(e.data ->> '$.header.config.model' AS TEXT) FROM segments AS g JOIN events AS e
               ON e.type = 'request/header' AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
            WHERE g.session = s.session ORDER BY g.first_seq DESC, e.seq DESC LIMIT 1),
-         (SELECT coalesce(e.data ->> '$.message.source.model', e.data ->> '$.provenance.model') FROM segments AS g JOIN events AS e
+         (SELECT CAST(coalesce(e.data ->> '$.message.source.model', e.data ->> '$.provenance.model') AS TEXT) FROM segments AS g JOIN events AS e
               ON e.type = 'assistant/message' AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
            WHERE g.session = s.session ORDER BY g.first_seq DESC, e.seq DESC LIMIT 1)) AS model,
        (SELECT count(*) FROM segments AS g JOIN events AS e

@@ -1,7 +1,7 @@
 -- One row: one call of a provider that reported what it used; own events of the highest generation alone, so each call is here once.
 -- It is read session by session through the index of types, so that a condition on a session reads no other.
 CREATE VIEW usage AS
-SELECT session, session_id, format_version, seq, time, turn, step, kind, provider, model,
+SELECT session, session_id, format_version, seq, time, turn, step, kind, CAST(provider AS TEXT) AS provider, CAST(model AS TEXT) AS model,
        CAST(coalesce(usage ->> '$.inputTokens', 0) AS INTEGER) AS input_tokens,            -- those not read from a cache
        CAST(coalesce(usage ->> '$.outputTokens', 0) AS INTEGER) AS output_tokens,
        CAST(coalesce(usage ->> '$.cacheReadTokens', 0) AS INTEGER) AS cache_read_tokens,

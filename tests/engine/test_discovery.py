@@ -10,6 +10,8 @@ import pytest
 
 from dshstore.engine.discovery import Candidate, find_logs
 
+LOWER = "a lower generation: v4 beside it counts (--all-generations takes all)"
+
 
 def touch(*places: Path) -> None:
     for place in places:
@@ -46,8 +48,8 @@ def test_the_highest_generation_of_a_folder_counts(tmp_path: Path) -> None:
     names = ("session.jsonl", "session.v2.jsonl.zstd", "session.v4.jsonl", "session.v4.jsonl.zst")
     touch(*(tmp_path / "one" / name for name in names), tmp_path / "two" / "session.v2.jsonl")
     assert found(tmp_path) == {
-        "one/session.jsonl": "a lower generation: v4 in the same folder counts",
-        "one/session.v2.jsonl.zstd": "a lower generation: v4 in the same folder counts",
+        "one/session.jsonl": LOWER,
+        "one/session.v2.jsonl.zstd": LOWER,
         "one/session.v4.jsonl": None,
         "one/session.v4.jsonl.zst": None,
         "two/session.v2.jsonl": None,

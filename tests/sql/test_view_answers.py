@@ -441,3 +441,18 @@ def test_the_model_is_told_by_its_messages_where_no_request_tells_it(store: Stor
         event["seq"] = seq
     take(store, log, "a")
     assert overview(store, "model, first_prompt, tokens") == (MODEL["model"], "Hello", 12)
+
+
+def test_names_and_texts_that_are_none_are_told_as_text(tmp_path: Path) -> None:
+    log = LogBuilder(4)
+    odd = log.user({"type": "text", "text": 7})
+    log.append("user/message", odd)
+    log.add("session/title", {"title": [1, 2], "messageSeqs": [0], "source": {"kind": "user"}})
+    config = {"provider": 7, "model": True}
+    log.add("request/header", {"header": {"config": config}, "reason": "initial"})
+    database = schema.create(str(tmp_path / "odd.db"))
+    writer = PlainWriter(database)
+    writer.append(writer.begin(4), log.events)
+    rows = writer.run("SELECT title, first_prompt, model FROM sessions_overview")
+    database.close()
+    assert rows == [("[1,2]", "7", "1")]
