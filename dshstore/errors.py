@@ -7,6 +7,15 @@ SQL, files or formats.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from reprlib import Repr
+
+_brief = Repr()
+_brief.maxlevel, _brief.maxstring, _brief.maxlong, _brief.maxother = 3, 200, 40, 200
+
+
+def shown(value: object) -> str:
+    """A value of a log as it stands in a sentence: short, however long or deep it is."""
+    return _brief.repr(value)
 
 
 class StoreError(Exception):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from dshstore.engine.findings import Fault
 from dshstore.engine.repair import NOT_STARTED
+from dshstore.errors import shown
 
 
 class _Call(NamedTuple):
@@ -36,7 +37,7 @@ class Calls:
             if not isinstance(call_id, str) or not call_id:
                 yield Fault(seq, "call-id-empty", "the message announces a call without an id")
             elif call_id in self._open:
-                yield Fault(seq, "call-repeated", f"call {call_id!r} is open already")
+                yield Fault(seq, "call-repeated", f"call {shown(call_id)} is open already")
             else:
                 told = block.get("name"), block.get("arguments")
                 self._open[call_id] = _Call(seq, told, False)
@@ -49,12 +50,16 @@ class Calls:
             return
         call = self._open.get(call_id)
         if call is None:
-            yield Fault(seq, "call-unannounced", f"no message of the step announced {call_id!r}")
+            yield Fault(
+                seq, "call-unannounced", f"no message of the step announced {shown(call_id)}"
+            )
             call = _Call(seq, None, False)
         elif call.started:
-            yield Fault(seq, "call-repeated", f"call {call_id!r} was started before")
+            yield Fault(seq, "call-repeated", f"call {shown(call_id)} was started before")
         elif call.told != (data.get("name"), data.get("arguments")):
-            yield Fault(seq, "call-mismatch", f"event {call.seq} announced {call_id!r} otherwise")
+            yield Fault(
+                seq, "call-mismatch", f"event {call.seq} announced {shown(call_id)} otherwise"
+            )
         self._open[call_id] = call._replace(started=True)
 
     def answer(self, seq: int, data: Mapping[str, Any]) -> Iterator[Fault]:
@@ -65,24 +70,28 @@ class Calls:
             return
         call = self._open.pop(call_id, None)
         if call is None:
-            yield Fault(seq, "result-unpaired", f"no call {call_id!r} is open")
+            yield Fault(seq, "result-unpaired", f"no call {shown(call_id)} is open")
             return
         error = data.get("error")
         code = error.get("code") if isinstance(error, Mapping) else None
         if not call.started and code != NOT_STARTED.code:
-            yield Fault(seq, "result-not-started", f"call {call_id!r} was not started")
+            yield Fault(seq, "result-not-started", f"call {shown(call_id)} was not started")
 
     def close(self, seq: int) -> Iterator[Fault]:
         """Event `seq` ends the time for results."""
         for call_id, call in self._open.items():
-            yield Fault(call.seq, "call-unanswered", f"call {call_id!r} is open at event {seq}")
+            yield Fault(
+                call.seq, "call-unanswered", f"call {shown(call_id)} is open at event {seq}"
+            )
         self._open.clear()
 
     def finish(self) -> Iterator[Fault]:
         """The log ends."""
         for call_id, call in self._open.items():
             begun = "started" if call.started else "announced"
-            yield Fault(call.seq, "call-open", f"call {call_id!r} was {begun} and has no result")
+            yield Fault(
+                call.seq, "call-open", f"call {shown(call_id)} was {begun} and has no result"
+            )
 
 
 def answered_call(data: Mapping[str, Any]) -> Any:
@@ -112,7 +121,7 @@ class Compactions:
             yield _disorder(seq, f"the compaction of event {self._open.seq} is open")
             yield from self._crossing()
         if data.get("turn") != turn:
-            yield _disorder(seq, f"it names turn {data.get('turn')!r}, open is {turn!r}")
+            yield _disorder(seq, f"it names turn {shown(data.get('turn'))}, open is {shown(turn)}")
         self._open = _Compaction(seq, _names(data), turn)
         self._summed_up, self._crossed_at = False, None
 

@@ -14,7 +14,7 @@ from typing import Any
 from dshstore.engine.bracket_findings import Calls, Compactions, is_checkpoint
 from dshstore.engine.findings import Fault
 from dshstore.engine.surface import Surface
-from dshstore.errors import StreamRefused
+from dshstore.errors import StreamRefused, shown
 from dshstore.formats.dsh import legacy
 from dshstore.formats.dsh.vocabulary import is_known
 from dshstore.jsontext import same
@@ -48,7 +48,9 @@ class LogRules:
         """What is wrong with the next event that is no member of a run."""
         kind, seq = event["type"], event["seq"]
         if event.get("ignorable") is not True and not is_known(kind, self._version):
-            yield Fault(seq, "event-unknown", f"type {kind!r} is unknown in format {self._version}")
+            yield Fault(
+                seq, "event-unknown", f"type {shown(kind)} is unknown in format {self._version}"
+            )
         if self._version == 0 and kind in _OLD_SHAPES:
             event = legacy.upgrade(event, self._session_id)
         rule = _RULES.get(event["type"])
@@ -84,7 +86,7 @@ class LogRules:
         if self._turn is not None:
             yield Fault(seq, "turn-order", f"turn {self._turn} is open")
         if number != self._next_turn:
-            detail = f"turn {data.get('turn')!r} begins, {self._next_turn} is due"
+            detail = f"turn {shown(data.get('turn'))} begins, {self._next_turn} is due"
             yield Fault(seq, "turn-number", detail)
         yield from self._calls.close(seq)
         self._compactions.cross(seq)
@@ -94,7 +96,7 @@ class LogRules:
 
     def _end_turn(self, seq: int, event: Event, data: Data) -> Iterator[Fault]:
         if self._turn is None or safe_integer(data.get("turn")) != self._turn:
-            yield Fault(seq, "turn-order", f"turn {data.get('turn')!r} is not open")
+            yield Fault(seq, "turn-order", f"turn {shown(data.get('turn'))} is not open")
         elif self._step is not None:
             yield Fault(seq, "turn-order", f"the turn ends within its step {self._step}")
         yield from self._calls.close(seq)
@@ -104,11 +106,11 @@ class LogRules:
     def _start_step(self, seq: int, event: Event, data: Data) -> Iterator[Fault]:
         number = safe_integer(data.get("step"))
         if self._turn is None or safe_integer(data.get("turn")) != self._turn:
-            yield Fault(seq, "step-order", f"turn {data.get('turn')!r} is not open")
+            yield Fault(seq, "step-order", f"turn {shown(data.get('turn'))} is not open")
         elif self._step is not None:
             yield Fault(seq, "step-order", f"step {self._step} is open")
         if number != self._next_step:
-            detail = f"step {data.get('step')!r} begins, {self._next_step} is due"
+            detail = f"step {shown(data.get('step'))} begins, {self._next_step} is due"
             yield Fault(seq, "step-number", detail)
         yield from self._calls.close(seq)
         self._step = self._next_step if number is None else number
@@ -116,7 +118,7 @@ class LogRules:
 
     def _end_step(self, seq: int, event: Event, data: Data) -> Iterator[Fault]:
         if not self._is_in_step(data):
-            yield Fault(seq, "step-order", f"step {data.get('step')!r} is not open")
+            yield Fault(seq, "step-order", f"step {shown(data.get('step'))} is not open")
         yield from self._calls.close(seq)
         self._step = None
 
@@ -126,7 +128,7 @@ class LogRules:
 
     def _in_step(self, seq: int, event: Event, data: Data) -> Iterator[Fault]:
         if not self._is_in_step(data):
-            named = f"turn {data.get('turn')!r}, step {data.get('step')!r}"
+            named = f"turn {shown(data.get('turn'))}, step {shown(data.get('step'))}"
             here = f"turn {self._turn}" if self._turn is not None else "no turn"
             here += f", step {self._step}" if self._step is not None else ""
             yield Fault(seq, "outside-step", f"it names {named}, open is {here}")
@@ -175,7 +177,7 @@ class LogRules:
             return
         if not self._compactions.is_open(source):
             name = source.get("compactionId")
-            yield Fault(seq, "checkpoint-outside", f"compaction {name!r} is not open")
+            yield Fault(seq, "checkpoint-outside", f"compaction {shown(name)} is not open")
 
     def _start_compaction(self, seq: int, event: Event, data: Data) -> Iterator[Fault]:
         return self._compactions.start(seq, data, self._turn)

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from dshstore.errors import EventRefused
+from dshstore.errors import EventRefused, shown
 from dshstore.streams.records import safe_integer
 
 #: The flag of an image that is left out; that of any other is 0.
@@ -281,7 +281,7 @@ def check_developer(data: Any, seq: int, headers: Mapping[int, Collection[str]])
             raise _developer_fault(seq, "an added or removed tool must have a name")
         if block["type"] == "tool-addition":
             if "tool" in block:
-                raise _developer_fault(seq, f"tool {name!r} must not be defined in place")
+                raise _developer_fault(seq, f"tool {shown(name)} must not be defined in place")
             added.append(name)
     if not added:
         if isinstance(data, Mapping) and "headerSeq" in data:
@@ -294,7 +294,7 @@ def check_developer(data: Any, seq: int, headers: Mapping[int, Collection[str]])
     for name in added:
         if name not in names:
             raise _developer_fault(
-                seq, f"event {header} has not exactly one complete definition of tool {name!r}"
+                seq, f"event {header} has not exactly one complete definition of tool {shown(name)}"
             )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from dshstore.errors import StreamRefused
+from dshstore.errors import StreamRefused, shown
 from dshstore.streams.records import chunk_index, joined_chunk, text_of
 
 #: What JavaScript's trim() takes away; Python's strip() has other ideas (U+001C, U+0085, U+FEFF).
@@ -97,7 +97,7 @@ class _Partial:
                     "arguments": _joined(self.arguments),
                 }
             case _:
-                raise StreamRefused(f"block {index} has no end and its kind is {self.kind!r}")
+                raise StreamRefused(f"block {index} has no end and its kind is {shown(self.kind)}")
 
 
 def _add(partials: dict[int, _Partial], chunk: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ def _add(partials: dict[int, _Partial], chunk: dict[str, Any]) -> None:
             if partial.closed is None:
                 partial.closed = block
         case _:
-            raise StreamRefused(f"unknown type of chunk: {kind!r}")
+            raise StreamRefused(f"unknown type of chunk: {shown(kind)}")
 
 
 def _is_visible(block: dict[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from math import copysign, isfinite
 from typing import Any, NamedTuple
 
-from dshstore.errors import StreamRefused
+from dshstore.errors import StreamRefused, shown
 from dshstore.jsontext import MAX_DEPTH
 from dshstore.model import MAX_SAFE
 
@@ -60,7 +60,7 @@ class Accumulator:
         """Adds one chunk that came in at `time` (epoch ms). Raises `StreamRefused`."""
         at = safe_integer(time)
         if at is None:
-            raise StreamRefused(f"the time of a chunk must be a safe integer, not {time!r}")
+            raise StreamRefused(f"the time of a chunk must be a safe integer, not {shown(time)}")
         if not isinstance(chunk, dict) or not _is_lossless(chunk):
             raise StreamRefused("a chunk must be a JSON object that survives JSON unchanged")
         run, member = _place(chunk)
@@ -139,7 +139,7 @@ def member_times(record: Any) -> list[int]:
     kind = record.get("type")
     keys = _KEYS.get(kind) if isinstance(kind, str) else None
     if keys is None:
-        raise StreamRefused(f"unknown type of stream record: {kind!r}")
+        raise StreamRefused(f"unknown type of stream record: {shown(kind)}")
     named = kind == "tool-call-chunks" and "name" in record
     if record.keys() != (keys | {"name"} if named else keys):
         raise StreamRefused(f"a {kind} record must have exactly the keys {', '.join(sorted(keys))}")
@@ -208,7 +208,7 @@ def _place(chunk: dict[str, Any]) -> tuple[_Run | None, str]:
         case "block-start" | "block-end" | "usage" | "finish":
             return None, ""
         case _:
-            raise StreamRefused(f"unknown type of chunk: {kind!r}")
+            raise StreamRefused(f"unknown type of chunk: {shown(kind)}")
 
 
 def _open(run: _Run, time: int, member: str) -> dict[str, Any]:

@@ -361,3 +361,21 @@ def test_a_finding_is_one_object_of_json(store: Path) -> None:
     [found, *_] = find(store)
     members = json.loads(msgspec.json.encode(found))
     assert list(members) == ["session_id", "seq", "code", "kind", "detail"]
+
+
+def test_a_fault_that_names_a_deep_value_names_it_in_short(tmp_path: Path) -> None:
+    deep = "[" * 900 + "]" * 900
+    lines = [
+        '{"type":"session","version":4,"id":"deep","createdAt":1,"isSeeded":false,"delegationDepth":0}',
+        '{"type":"assistant/attempt","seq":0,"time":2,"data":{"turn":'
+        + deep
+        + ',"step":1,"stream":'
+        '[{"type":"chunk","time":1,"chunk":{"type":' + deep + "}}]}}",
+    ]
+    log = tmp_path / "deep.jsonl"
+    log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    with dshstore.open(tmp_path / "deep.db") as store:
+        store.import_log(log)
+        findings = list(store.verify())
+    assert {finding.kind for finding in findings} == {"log"}
+    assert max(len(finding.detail) for finding in findings) < 400

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from dshstore.engine.migration.shapes import Misfit
 from dshstore.engine.repair import NOT_STARTED
 from dshstore.engine.surface import Surface
-from dshstore.errors import MigrationRefused
+from dshstore.errors import MigrationRefused, shown
 from dshstore.jsontext import same
 from dshstore.model import Event
 
@@ -28,7 +28,7 @@ class ToolCalls:
         for block in content:
             if block["type"] == "tool-call":
                 if block["id"] in self._announced:
-                    raise Misfit(f"announces the call {block['id']!r} again")
+                    raise Misfit(f"announces the call {shown(block['id'])} again")
                 self._announced[block["id"]] = block["name"], block["arguments"]
 
     def start(self, data: Any) -> None:
@@ -36,23 +36,23 @@ class ToolCalls:
         call_id = data["callId"]
         announced = self._announced.get(call_id)
         if announced != (data["name"], data["arguments"]) or call_id in self._started:
-            raise Misfit(f"starts {call_id!r}, which is no call that waits to be started")
+            raise Misfit(f"starts {shown(call_id)}, which is no call that waits to be started")
         self._started.add(call_id)
 
     def answer(self, result: Event) -> None:
         """Note the result of a call."""
         call_id = result["data"]["message"]["source"]["callId"]
         if call_id not in self._announced:
-            raise Misfit(f"answers {call_id!r}, which is no open call")
+            raise Misfit(f"answers {shown(call_id)}, which is no open call")
         if call_id not in self._started and not _is_repair(result, call_id):
-            raise Misfit(f"answers {call_id!r}, which was not started, and is not its repair")
+            raise Misfit(f"answers {shown(call_id)}, which was not started, and is not its repair")
         del self._announced[call_id]
         self._started.discard(call_id)
 
     def end_step(self) -> None:
         """Note that the step ends, and with it the time for results."""
         if self._announced:
-            raise Misfit(f"leaves the call {next(iter(self._announced))!r} without a result")
+            raise Misfit(f"leaves the call {shown(next(iter(self._announced)))} without a result")
 
 
 def _is_repair(result: Event, call_id: str) -> bool:
@@ -88,14 +88,16 @@ class Retries:
     def schedule(self, data: Any) -> None:
         """Note that a retry will be made."""
         if data["provider"] != self.provider:
-            raise Misfit(f"is of the provider {data['provider']!r}, not of the latest request's")
+            raise Misfit(
+                f"is of the provider {shown(data['provider'])}, not of the latest request's"
+            )
         key = tuple(data[member] for member in ("turn", "step", "provider", "policyKey"))
         retry = _Retry(data["retryId"], data["retry"])
         last = self._chains.get(key)
         if retry.retry != (1 if last is None else last.retry + 1):
             raise Misfit(f"is retry {retry.retry}, which is not due")
         if retry.retry_id in self._ids if last is None else retry.retry_id != last.retry_id:
-            raise Misfit(f"has the retryId {retry.retry_id!r}, which is not that of its chain")
+            raise Misfit(f"has the retryId {shown(retry.retry_id)}, which is not that of its chain")
         self._chains[key] = retry
         self._ids.add(retry.retry_id)
         self._scheduled[retry] = data["turn"], data["step"]
@@ -128,9 +130,9 @@ class Dispatches:
         """Note that a call began."""
         dispatch, call_id = _read_dispatch(data), data["subCallId"]
         if call_id in self._roots:
-            raise Misfit(f"starts {call_id!r} again")
+            raise Misfit(f"starts {shown(call_id)} again")
         if dispatch.parent != dispatch.root and self._roots.get(dispatch.parent) != dispatch.root:
-            raise Misfit(f"is made by {dispatch.parent!r}, which is no call of its root")
+            raise Misfit(f"is made by {shown(dispatch.parent)}, which is no call of its root")
         self._roots[call_id] = dispatch.root
         self._open[call_id] = dispatch
 
@@ -139,9 +141,9 @@ class Dispatches:
         dispatch, call_id = _read_dispatch(data), data["subCallId"]
         started = self._open.pop(call_id, None)
         if started is None:
-            raise Misfit(f"answers {call_id!r}, which is no open call")
+            raise Misfit(f"answers {shown(call_id)}, which is no open call")
         if started[:3] != dispatch[:3] or not same(started.arguments, dispatch.arguments):
-            raise Misfit(f"answers {call_id!r}, but tells it otherwise than its start")
+            raise Misfit(f"answers {shown(call_id)}, but tells it otherwise than its start")
 
 
 def _read_dispatch(data: Any) -> _Dispatch:
@@ -195,7 +197,7 @@ class Compactions:
         """The open compaction, which the payload or source must name."""
         names = data["compactionId"], data.get("sourceCommandId")
         if self._open is None or names != self._open[:2]:
-            raise Misfit(f"is of the compaction {names[0]!r}, which is not open")
+            raise Misfit(f"is of the compaction {shown(names[0])}, which is not open")
         return self._open
 
     def cross(self, origin: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from dshstore.engine.migration.brackets import Compactions, Dispatches, Retries, ToolCalls
 from dshstore.engine.migration.shapes import Misfit
 from dshstore.engine.surface import Surface
-from dshstore.errors import EventRefused, MigrationRefused
+from dshstore.errors import EventRefused, MigrationRefused, shown
 from dshstore.model import Event, Header
 
 _VERSION: Final = 2
@@ -169,13 +169,13 @@ class Relationships:
 
     def _command(self, event: Event, data: Any) -> None:
         if data["commandId"] in self._command_ids:
-            raise Misfit(f"repeats the command {data['commandId']!r}")
+            raise Misfit(f"repeats the command {shown(data['commandId'])}")
         self._command_ids.add(data["commandId"])
         self._commands.add(event["seq"])
 
     def _command_done(self, event: Event, data: Any) -> None:
         if data["commandId"] not in self._command_ids:
-            raise Misfit(f"ends the command {data['commandId']!r}, which was not run")
+            raise Misfit(f"ends the command {shown(data['commandId'])}, which was not run")
         if "sourceEventSeq" in data:
             source = data["sourceEventSeq"]
             if data["kind"] != "success" or source in self._commands or source >= event["seq"]:
@@ -203,7 +203,7 @@ class Relationships:
     def _delivery(self, event: Event, data: Any) -> None:
         of_this = data.get("sessionFormatVersion", 0) == _VERSION and not self._in_inherited
         if of_this and data["sessionId"] != self._session_id:
-            raise Misfit(f"speaks of the session {data['sessionId']!r}, which is another one")
+            raise Misfit(f"speaks of the session {shown(data['sessionId'])}, which is another one")
 
 
 _Rule = Callable[[Relationships, Event, Any], None]
