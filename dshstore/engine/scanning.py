@@ -17,7 +17,13 @@ from dshstore.engine.sources import Rewindable
 from dshstore.errors import LogRefused, UnsupportedFormat
 from dshstore.formats.dsh import header as headers
 from dshstore.formats.dsh.chunkruns import Deltas
-from dshstore.formats.dsh.envelope import PackedRow, RowRefused, member_spans, read_row
+from dshstore.formats.dsh.envelope import (
+    PackedRow,
+    RowRefused,
+    member_spans,
+    read_row,
+    refusal_of,
+)
 from dshstore.formats.dsh.fragments import split_line
 from dshstore.formats.dsh.frames import BadFrame, Limits, LogReader
 from dshstore.formats.dsh.rows import RowDecoder
@@ -212,7 +218,11 @@ class Scan:
         """The piece that a row is. Raises RowRefused."""
         row = read_row(raw, self._version)
         if isinstance(row, PackedRow):
-            return Piece("record", raw, number, frame, offset, row.seq0, len(Deltas(row).times))
+            try:
+                events = len(Deltas(row).times)
+            except JsonError as error:
+                raise refusal_of(raw, error) from None
+            return Piece("record", raw, number, frame, offset, row.seq0, events)
         return Piece("record", raw, number, frame, offset, row.seq)
 
     def check(self, record: Piece) -> Piece:

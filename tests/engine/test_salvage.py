@@ -214,6 +214,16 @@ def test_a_record_that_is_nested_too_deep_is_set_aside(
     assert exported(store) + b"".join(rest) == header() + b"".join(events)
 
 
+@pytest.mark.usefixtures("deep_stack")
+@pytest.mark.parametrize("levels", [1000, 9000])
+def test_a_packed_row_that_is_nested_too_deep_is_set_aside(store: Store, levels: int) -> None:
+    deep = b"[" * levels + b"]" * levels
+    row = b'{"type":"text-chunks","seq0":6,"time0":1,"data":{"turn":1,"dt":[%b]}}\n' % deep
+    log = header(0) + b"".join(lines(turns(1, 0))) + row
+    assert salvage(store, log).events == 6
+    assert [raw + b"\n" for _, raw in set_aside(store)] == [row]
+
+
 def test_behind_a_second_header_is_another_log(store: Store) -> None:
     head, events, other = header(), lines(turns(1)), lines(turns(1, said="other"))
     log = head + b"".join(events) + header(id="peas") + b"".join(other)
