@@ -1,6 +1,6 @@
 """Session logs of LLM agents in one SQLite file."""
 
-from dshstore import reports, streams
+from dshstore import charts, reports, streams
 from dshstore.attempt import Attempt, LiveChunk
 from dshstore.engine.derive import derive
 from dshstore.engine.findings import CODES as FINDING_CODES
@@ -18,6 +18,7 @@ from dshstore.errors import (
     CorruptStore,
     EventNotFound,
     EventRefused,
+    ExtraMissing,
     ForkRefused,
     LogRefused,
     MigrationRefused,
@@ -55,6 +56,7 @@ __all__ = [
     "EventNotFound",
     "EventRefused",
     "Explanation",
+    "ExtraMissing",
     "Finding",
     "Folded",
     "ForkRefused",
@@ -85,6 +87,7 @@ __all__ = [
     "UnsupportedFormat",
     "UnsupportedSchema",
     "WriteFailed",
+    "charts",
     "derive",
     "dump_json",
     "fold",

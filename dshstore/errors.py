@@ -223,3 +223,13 @@ class NoWriteAheadLog(UserWarning):
 
 class WriteFailed(StoreError):
     """The operating system would not take a write (disk full, read-only, I/O error)."""
+
+
+class ExtraMissing(StoreError):
+    """A library that an optional part needs is not installed: extra `extra` of the package."""
+
+    def __init__(self, extra: str, library: str, doing: str) -> None:
+        self.extra, self.library = extra, library
+        super().__init__(
+            f"{doing} by {library}, which is not installed: pip install 'dshstore[{extra}]'"
+        )

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from dshstore.charts.context import Context, read_context
 from dshstore.errors import StoreError
 from dshstore.sqlfiles import Statement, load
 from dshstore.store import Store
@@ -122,6 +123,13 @@ def compactions(store: Store, session_id: str | None = None) -> list[ReportRow]:
     Of one session, inherited ones included, or of all, each once. Raises SessionNotFound.
     """
     return _ask(store, _SQL.compactions, _ids(store, session_id, inherited=True))
+
+
+def context(store: Store, session_id: str) -> Context:
+    """A session's context over its log, as `charts` draws it. Raises SessionNotFound."""
+    return read_context(
+        lambda sql, parameters: store.sql(sql, parameters)[1], store.session(session_id).session_id
+    )
 
 
 def _ids(store: Store, session_id: str | None, **alone: bool) -> dict[str, Any]:

@@ -88,11 +88,34 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.timing",
         "engine.search",
     ),
-    ("lossless", "writer", "session", "appending", "turns", "attempt", "live", "store", "reports"),
+    (
+        "lossless",
+        "writer",
+        "session",
+        "appending",
+        "turns",
+        "attempt",
+        "live",
+        "store",
+        "charts.palette",
+        "charts.svg",
+        "charts.context",
+        "charts.story",
+        "charts.thinning",
+        "charts.drawing",
+        "charts",
+        "reports",
+    ),
 )
 
 #: The last row: `dshstore` itself, which holds names only, and what is built upon those names.
-PUBLIC = ("dshstore", "dshstore.errors", "dshstore.reports", "dshstore.streams")
+PUBLIC = (
+    "dshstore",
+    "dshstore.charts",
+    "dshstore.errors",
+    "dshstore.reports",
+    "dshstore.streams",
+)
 OUTSIDE = ("dshstore.adapters", "dshstore.plugins", "dshstore.cli", "dshstore.__main__")
 
 #: Folders of the rows above: their `__init__` says what they are and imports nothing.

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 import dshstore
-from dshstore.cli.output import visible, write_json, write_text
+from dshstore.cli.output import visible, write, write_json, write_text
 from dshstore.cli.parameters import (
     at_option,
     examples,
@@ -24,6 +24,7 @@ from dshstore.reports import ReportRow
         "dshstore show garden.db seedlings",
         "dshstore show garden.db bean-bed --shadowed --full",
         "dshstore show garden.db bean-bed -n 2",
+        "dshstore show garden.db bean-bed --chart bean-bed.svg",
     ),
 )
 @store_argument
@@ -32,6 +33,9 @@ from dshstore.reports import ReportRow
 @click.option("--full", is_flag=True, help="Shorten nothing.")
 @click.option("--shadowed", is_flag=True, help="Show what the model no longer sees, too.")
 @click.option("-n", "last", type=click.IntRange(min=1), metavar="COUNT", help="The last messages.")
+@click.option(
+    "--chart", metavar="FILE", help="Draw the context over the log as SVG instead, - for stdout."
+)
 @json_option
 def command(
     store: str,
@@ -40,15 +44,24 @@ def command(
     full: bool,
     shadowed: bool,
     last: int | None,
+    chart: str | None,
     as_json: bool,
 ) -> None:
     """Show SESSION as a transcript: turns, messages, calls, failures, compactions.
 
     In the order of the log. A compaction stands where it happened; what it hides from the model
     is shown with --shadowed. As JSON every entry is there, and its `state` tells.
+
+    A chart shows the tokens of each request and where they came from, what compactions took away,
+    and tool results by size. It needs `pip install 'dshstore[charts]'`; FILE is replaced.
     """
+    if chart is not None and (full or shadowed or as_json or at is not None or last is not None):
+        raise click.UsageError("a chart is of the whole session: --chart goes with no other option")
     with dshstore.open(store, mode="read") as opened:
         found = opened.session(session)
+        if chart is not None:
+            _draw(dshstore.reports.context(opened, found.session_id), chart)
+            return
         entries = found.transcript(at, last=last)
         if as_json:
             for entry in entries:
@@ -59,6 +72,13 @@ def command(
         for entry in entries:
             writer.write(entry)
         writer.finish()
+
+
+def _draw(context: dshstore.charts.Context, chart: str) -> None:
+    if chart == "-":
+        write(dshstore.charts.draw_context(context) + b"\n")
+    else:
+        dshstore.charts.write_picture(context, chart)
 
 
 def _write_title(row: ReportRow) -> None:

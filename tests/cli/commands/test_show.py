@@ -159,3 +159,28 @@ def test_no_odd_payload_stops_a_transcript(
                 entry = TranscriptEntry(seq=1, type=kind, time=0, data=payload, state="live")
                 writer.write(entry)
     writer.finish()
+
+
+# -- the picture --
+
+
+def test_a_chart_goes_to_a_file_or_to_stdout(garden: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bean-bed.svg"
+    assert cli("show", garden, "bean-bed", "--chart", out) == (0, b"", "")
+    shown = cli("show", garden, "bean-bed", "--chart", "-")
+    assert (shown.status, shown.err) == (0, "")
+    assert shown.out == out.read_bytes() + b"\n"
+    assert shown.out.startswith(b"<?xml")
+    assert b"509 at event 33" in shown.out
+
+
+def test_a_chart_is_of_the_whole_session(garden: Path, tmp_path: Path) -> None:
+    for option in (("--full",), ("--json",), ("--at", "3"), ("-n", "1"), ("--shadowed",)):
+        done = cli("show", garden, "bean-bed", "--chart", tmp_path / "x.svg", *option)
+        assert (done.status, done.out) == (2, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_chart_is_made_of_a_session_that_is_not_there(garden: Path, tmp_path: Path) -> None:
+    assert cli("show", garden, "nobody", "--chart", tmp_path / "x.svg").status == 3
+    assert list(tmp_path.iterdir()) == []
