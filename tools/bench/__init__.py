@@ -1,0 +1,1 @@
+"""The benchmark of dshstore: every demand on its speed and size, measured beside what it names."""
