@@ -1,6 +1,6 @@
 """Session logs of LLM agents in one SQLite file."""
 
-from dshstore import charts, reports, streams
+from dshstore import charts, parquet, reports, streams
 from dshstore.attempt import Attempt, LiveChunk
 from dshstore.engine.derive import derive
 from dshstore.engine.findings import CODES as FINDING_CODES
@@ -92,6 +92,7 @@ __all__ = [
     "dump_json",
     "fold",
     "open",
+    "parquet",
     "reports",
     "streams",
 ]

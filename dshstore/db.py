@@ -28,9 +28,8 @@ from dshstore.errors import (
 )
 from dshstore.sqlfiles import Statement
 
-#: What SQLite takes and gives: one value, and the parameters of one row. Names are bound in the
-#: order in which they first stand in the statement when a sequence is given.
-Value = None | int | float | str | bytes
+#: The parameters of one row. Names are bound in the order in which they first stand in the
+#: statement when a sequence is given.
 Parameters = Mapping[str, Any] | Sequence[Any]
 Row = tuple[Any, ...]
 
@@ -90,10 +89,7 @@ class Database:
             self._connection.close()
 
     def set_journal_wal(self) -> str:
-        """Switch to write-ahead logging; what the journal mode really became.
-
-        Where that cannot be had it stays `delete`: a rollback journal.
-        """
+        """Switch to write-ahead logging; the mode that it really became, or stayed: `delete`."""
         deadline = time.monotonic() + BUSY_TIMEOUT
         while True:
             try:
@@ -197,6 +193,18 @@ class Database:
             target.close()
             self._connection.execute("COMMIT")
 
+    def read_together(
+        self, items: Iterable[tuple[Statement, Parameters]]
+    ) -> Generator[tuple[list[str], Iterator[Row]], None, None]:
+        """`ask` each statement in one transaction: all tell of the same moment."""
+        self.execute_script("BEGIN")
+        try:
+            for statement, parameters in items:
+                yield self.ask(statement.sql, parameters)
+        finally:
+            self._connection.authorizer = None
+            self._roll_back()
+
     def ask(
         self, sql: str, parameters: Parameters, seconds: float | None = None
     ) -> tuple[list[str], Iterator[Row]]:
@@ -205,15 +213,9 @@ class Database:
         Raises QueryFailed with the place in the SQL, also when it takes longer than `seconds`.
         """
         self._connection.authorizer = _reading_only
-        if seconds is not None:
-            deadline = time.monotonic() + seconds
-
-            def stop() -> bool:
-                return time.monotonic() > deadline
-
-            self._connection.set_progress_handler(stop, 10_000)
-        else:  # a handler in Python lets Ctrl-C in
-            self._connection.set_progress_handler(lambda: False, 100_000)
+        deadline = float("inf") if seconds is None else time.monotonic() + seconds
+        # without a deadline too: a handler in Python lets Ctrl-C in
+        self._connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
         columns: list[str] = []
 
         def describe(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:

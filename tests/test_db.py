@@ -410,6 +410,16 @@ def test_what_is_wrong_is_told_with_its_place(
     assert str(failed.value) != ""
 
 
+def test_what_is_asked_together_is_of_one_moment(reader: Database, database: Database) -> None:
+    answers = reader.read_together([(COUNT, ()), (SELECT, ()), (COUNT, ())])
+    assert [list(rows) for _, rows in [next(answers)]] == [[(3,)]]
+    database.write([(INSERT, (4, "four"))])
+    columns, rows = next(answers)
+    assert (columns, len(list(rows))) == (["id", "name"], 3)
+    assert [list(rows) for _, rows in answers] == [[(3,)]]
+    assert reader.query(COUNT) == [(4,)]
+
+
 def test_a_parameter_that_is_not_given_is_told(reader: Database) -> None:
     with pytest.raises(QueryFailed, match="no value is given for the parameter :what"):
         reader.ask("SELECT :what", {"other": 1})

@@ -141,10 +141,11 @@ class _Picture:
             top = _TOP + height + _BETWEEN
             below = self._panel(top, _HEIGHT - _BOTTOM - top, "Tool results, characters")
             above.tick_params(labelbottom=False)
+            self._draw_context(above)
             self._draw_results(below, top)
         else:
-            above = below = self._panel(_TOP, room, "Context of each request, tokens")
-        self._draw_context(above)
+            below = self._panel(_TOP, room, "Context of each request, tokens")
+            self._draw_context(below)
         below.set_xlabel("event of the log (seq)", color=palette.FAINT, labelpad=3)
         if self.notes:
             self.write(
@@ -172,7 +173,9 @@ class _Picture:
             self._mark_calls(axes, key, "attempt", "x", "failed attempts")
         if self.context.inherited:
             axes.axvspan(0, self.context.inherited, color=palette.REST, alpha=0.16, lw=0, zorder=0)
-            key.add_block(palette.REST, "inherited from its parent", alpha=0.3)
+            shared = any(call.seq < self.context.inherited for call in self.context.calls)
+            told = "from its parent" if shared else "from its parent, usage is there"
+            key.add_block(palette.REST, told, alpha=0.3)
 
     def _draw_levels(self, axes: Axes, key: _Key, drops: Sequence[Drop]) -> None:
         """What each request was given, from its place to the next one's, by where it came from."""
@@ -208,7 +211,7 @@ class _Picture:
                 floor = roof
         axes.step(seqs, floor, where="post", color=palette.INK, lw=1.1 if len(shown) < 100 else 0.8)
         peak = max(self.requests, key=lambda call: call.context)
-        self._tell(axes, peak.seq, peak.context, f"{short(peak.context)} at event {peak.seq:,}", 5)
+        self._tell(axes, peak.seq, peak.context, f"{short(peak.context)} at event {peak.seq:,}", 8)
 
     def _draw_drops(self, axes: Axes, key: _Key, drops: Sequence[Drop]) -> None:
         if not drops:

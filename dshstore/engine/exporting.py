@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 from dshstore.db import Database
 from dshstore.engine.read import SessionRow, stored_events
@@ -45,18 +47,25 @@ def write_pieces(pieces: Iterable[bytes], path: Path) -> None:
 
     A link stays, and the file that it names is written. Raises WriteFailed.
     """
+    with writing(path) as out:
+        out.writelines(pieces)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """What is written here is at `path` when all of it is; see `write_pieces`."""
     try:
         if path.exists() and not path.is_file():
             with path.open("wb") as out:
-                out.writelines(pieces)
+                yield out
             return
         place = path.resolve()
         partial = place.with_name(f"{place.name}.{os.getpid()}.tmp")
         try:
             with partial.open("xb") as out:
-                out.writelines(pieces)
+                yield out
             partial.replace(place)
         finally:
             partial.unlink(missing_ok=True)
     except OSError as error:
-        raise WriteFailed(f"{path}: cannot be written: {error.strerror}") from error
+        raise WriteFailed(f"{path}: cannot be written: {error.strerror or error}") from error

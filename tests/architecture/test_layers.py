@@ -104,6 +104,9 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "charts.thinning",
         "charts.drawing",
         "charts",
+        "parquet.views",
+        "parquet.writing",
+        "parquet",
         "reports",
     ),
 )
@@ -113,6 +116,7 @@ PUBLIC = (
     "dshstore",
     "dshstore.charts",
     "dshstore.errors",
+    "dshstore.parquet",
     "dshstore.reports",
     "dshstore.streams",
 )

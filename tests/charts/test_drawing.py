@@ -178,8 +178,10 @@ def test_names_of_all_scripts_and_marks_come_out_as_they_are() -> None:
 
 def test_an_inherited_part_is_told() -> None:
     context = msgspec.structs.replace(SMALL, inherited=22)
-    assert "inherited from its parent" in texts(draw_context(context))
-    assert "inherited from its parent" not in texts(draw_context(SMALL))
+    assert "from its parent" in texts(draw_context(context))
+    assert "from its parent" not in texts(draw_context(SMALL))
+    context = msgspec.structs.replace(SMALL, inherited=5)
+    assert "from its parent, usage is there" in texts(draw_context(context))
 
 
 def test_no_number_of_a_log_is_too_large() -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from pyarrow import parquet
 
+from dshstore.parquet import VIEWS
 from tests.cli.running import cli, program
+from tests.logs import LogBuilder, make_header, write_log
 
 SESSIONS = {
     "bean-bed": "session.jsonl",
@@ -71,3 +74,39 @@ def test_nothing_is_written_for_a_session_that_is_not_there(garden: Path, tmp_pa
     done = cli("export", garden, "nobody", "-o", tmp_path / "x")
     assert done.status == 3
     assert list(tmp_path.iterdir()) == []
+
+
+# -- tables --
+
+
+def test_views_become_tables_in_a_folder(garden: Path, tmp_path: Path) -> None:
+    assert cli("export", garden, "--parquet", tmp_path / "all") == (0, b"", "")
+    assert cli("export", garden, "seedlings", "--parquet", tmp_path / "one") == (0, b"", "")
+    names = {f"{view}.parquet" for view in VIEWS}
+    assert {path.name for path in (tmp_path / "all").iterdir()} == names
+    turns = [parquet.read_table(tmp_path / place / "turns.parquet") for place in ("all", "one")]
+    assert [table.num_rows for table in turns] == [9, 2]
+
+
+def test_what_a_table_leaves_out_is_told(tmp_path: Path) -> None:
+    log = LogBuilder(4)
+    log.add("turn/start", {"turn": "first"})
+    log.add("turn/end", {"turn": "first"})
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes(write_log(make_header(4, "odd"), log.events))
+    assert cli("import", tmp_path / "odd.db", path).status == 0
+    done = cli("export", tmp_path / "odd.db", "--parquet", tmp_path / "tables")
+    assert (done.status, done.out) == (0, b"")
+    assert done.err.split("\n") == [
+        "dshstore: note: turns.turn: 1 value is no int and left out",
+        "",
+    ]
+
+
+def test_a_log_needs_its_session_and_tables_no_other_option(garden: Path, tmp_path: Path) -> None:
+    assert cli("export", garden).status == 2
+    for option in (("-o", "x"), ("--zstd",)):
+        assert cli("export", garden, "--parquet", tmp_path / "t", *option).status == 2
+    assert cli("export", garden, "nobody", "--parquet", tmp_path / "t").status == 3
+    assert cli("export", tmp_path / "no.db", "--parquet", tmp_path / "t").status == 3
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
