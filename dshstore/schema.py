@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "7d3b72d58292ccf823bfa10eeabd7318ec15fa7987faf6dc994699908e5400c8"
+SCHEMA_DIGEST = "a76dcbd8f70ccb4ee9e4a6f57052ee910886e58d7bb08ed18d4cf2750789b726"
 
 
 class _Statements(msgspec.Struct, frozen=True):

@@ -350,7 +350,7 @@ DETERMINISTIC = (
 )
 #: What else stands before a parenthesis.
 SYNTAX = (
-    "and as between by case else exists from in key not on or over then union unique values when"
+    "and as between by case else exists from in join key not on or over then union unique values when"
     " where"
 )
 

@@ -1,7 +1,7 @@
 -- One row: one attempt of a model at an answer, failed ones too: when its chunks came (epoch ms; delay and duration in ms), how it ended, and what it cost.
 CREATE VIEW attempts AS
 SELECT session, session_id, format_version, last_seq AS seq, turn, step,
-       iif(type IS NOT 'assistant/message', 'failed', iif(interrupted, 'interrupted', 'message')) AS outcome,
+       iif(type <> 'assistant/message', 'failed', iif(interrupted, 'interrupted', 'message')) AS outcome,
        requested, first_time, last_time, first_time - requested AS delay, last_time - first_time AS duration, finish, output_tokens,
        iif(last_time > first_time, 1000.0 * output_tokens / (last_time - first_time), NULL) AS tokens_per_second
   FROM (SELECT session, session_id, format_version, last_seq, type, is_part, turn, step, interrupted, closes,
@@ -15,9 +15,10 @@ SELECT session, session_id, format_version, last_seq AS seq, turn, step,
           FROM (SELECT *, sum(begins) OVER log AS attempt, lead(begins, 1, 1) OVER log AS closes,
                        lead(begins OR type <> 'assistant/chunk', 1, 1) OVER log AS ends
                   FROM (SELECT *, iif(lag(type) OVER log IN ('step/start', 'llm/retry-started'), lag(time) OVER log, NULL) AS asked,
-                               NOT (is_part AND lag(type) OVER log IS 'assistant/chunk'
-                                    AND turn IS lag(turn) OVER log AND step IS lag(step) OVER log
-                                    AND iif(type = 'assistant/chunk', NOT lag(finished) OVER log, sources IS NOT '[]')) AS begins
+                               NOT (is_part AND lag(type, 1, '') OVER log = 'assistant/chunk'
+                                    AND coalesce(turn = lag(turn) OVER log, turn IS NULL AND lag(turn) OVER log IS NULL)
+                                    AND coalesce(step = lag(step) OVER log, step IS NULL AND lag(step) OVER log IS NULL)
+                                    AND iif(type = 'assistant/chunk', NOT lag(finished) OVER log, coalesce(sources <> '[]', 1))) AS begins
                           FROM (SELECT s.id AS session, s.session_id, s.format_version, e.seq, e.type, e.time,
                                        min(e.seq + e.count - 1, g.last_seq) AS last_seq,
                                        e.type IN ('assistant/chunk', 'assistant/message', 'assistant/attempt') AS is_part,
@@ -36,7 +37,7 @@ SELECT session, session_id, format_version, last_seq AS seq, turn, step,
                                                     (SELECT value ->> '$.chunk.reason.kind' FROM json_each(e.data, '$.stream')
                                                       WHERE type = 'object' AND value ->> '$.chunk.type' = 'finish'
                                                       ORDER BY key DESC LIMIT 1))) AS reason,
-                                       p.finish IS NOT NULL OR e.data ->> '$.chunk.type' IS 'finish' AS finished,
+                                       p.finish IS NOT NULL OR coalesce(e.data ->> '$.chunk.type' = 'finish', 0) AS finished,
                                        iif(e.seq + e.count - 1 > g.last_seq, NULL,
                                            coalesce(p.usage, e.data -> '$.chunk.usage',
                                                     (SELECT value -> '$.chunk.usage' FROM json_each(e.data, '$.stream')

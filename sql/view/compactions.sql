@@ -11,7 +11,7 @@ SELECT session, session_id, format_version, seq, time,
          WHERE c.session = owner AND c.seq = iif(t.type = 'tool/result', t.seq - 1, summary_seq)
            AND (t.type <> 'tool/result' OR c.type IN ('compaction/prune', 'compact/prune'))) AS tokens_before,
        (SELECT c.data ->> '$.usage.outputTokens' FROM events AS c WHERE c.session = owner AND c.seq = summary_seq) AS tokens_after,
-       (SELECT group_concat(block ->> '$.text', char(10))
+       (SELECT group_concat(block ->> '$.text', CAST(x'0A' AS TEXT))
           FROM (SELECT iif(type = 'object', value, '{}') AS block
                   FROM json_each(iif(t.data ->> '$.message.content[0].type' = 'tool-result',
                                      t.data -> '$.message.content[0].content',
@@ -20,9 +20,10 @@ SELECT session, session_id, format_version, seq, time,
   FROM (SELECT *, iif(is_summary,
                       (SELECT max(c.seq) FROM events AS c
                         WHERE c.type IN ('compaction/summary', 'compact/summary') AND c.session = owner AND c.seq < u.seq
-                          AND c.data ->> '$.compactionId' IS u.data ->> '$.source.compactionId'), NULL) AS summary_seq
+                          AND coalesce(c.data ->> '$.compactionId' = u.data ->> '$.source.compactionId',
+                                       c.data ->> '$.compactionId' IS NULL AND u.data ->> '$.source.compactionId' IS NULL)), NULL) AS summary_seq
           FROM (SELECT r.*, e.type, e.time, e.data,
-                       e.data ->> '$.source.compactionId' IS NOT NULL OR e.data ->> '$.source.plugin' IS 'compact' AS is_summary
+                       e.data ->> '$.source.compactionId' IS NOT NULL OR coalesce(e.data ->> '$.source.plugin' = 'compact', 0) AS is_summary
                   FROM (SELECT s.id AS session, s.session_id, s.format_version, n.shadowed_by AS seq, g.owner,
                                count(*) AS nodes, min(o.seq) AS first_seq, max(o.seq) AS last_seq,
                                sum(length(coalesce(o.data -> '$.message.content', o.data -> '$.content'))) AS characters
@@ -31,5 +32,5 @@ SELECT session, session_id, format_version, seq, time,
                           JOIN surface_nodes AS n ON n.session = g.owner AND n.shadowed_by BETWEEN g.first_seq AND g.last_seq
                           JOIN events AS o ON o.session = n.owner AND o.seq = n.seq
                          GROUP BY s.id, s.session_id, s.format_version, n.shadowed_by, g.owner) AS r
-                 CROSS JOIN events AS e ON e.session = r.owner AND e.seq = r.seq
-                                       AND e.type IN ('user/message', 'assistant/message', 'tool/result')) AS u) AS t;
+                 CROSS JOIN events AS e
+                 WHERE e.session = r.owner AND e.seq = r.seq AND e.type IN ('user/message', 'assistant/message', 'tool/result')) AS u) AS t;

@@ -1,7 +1,7 @@
 -- One row: one message that the model sees now, as stored; `position` is its node's place on the surface, `text` the text in it.
 CREATE VIEW messages AS
 SELECT session, session_id, format_version, position, seq, message ->> '$.role' AS role,
-       (SELECT group_concat(block ->> '$.text', char(10))
+       (SELECT group_concat(block ->> '$.text', CAST(x'0A' AS TEXT))
           FROM (SELECT iif(type = 'object', value, '{}') AS block
                   FROM json_each(iif(message ->> '$.content[0].type' = 'tool-result',
                                      message -> '$.content[0].content', message -> '$.content')))
@@ -14,4 +14,4 @@ SELECT session, session_id, format_version, position, seq, message ->> '$.role' 
           FROM sessions AS s
           JOIN surface_nodes AS n ON n.session = s.id AND n.shadowed_by IS NULL
           JOIN events AS e ON e.session = n.owner AND e.seq = n.seq)
- WHERE type IN ('user/message', 'tool/result') OR json_array_length(message, '$.content') IS NOT 0;
+ WHERE type IN ('user/message', 'tool/result') OR coalesce(json_array_length(message, '$.content'), 1) <> 0;

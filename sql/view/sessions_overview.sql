@@ -27,7 +27,7 @@ SELECT s.session, s.session_id, s.format_version,
        (SELECT count(*) FROM surface_nodes AS n WHERE n.session = s.session AND n.shadowed_by IS NULL) AS surface_nodes,
        (SELECT e.time FROM segments AS g JOIN events AS e ON e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
          WHERE g.session = s.session ORDER BY g.first_seq, e.seq LIMIT 1) AS first_time,
-       (SELECT coalesce((SELECT last_time FROM streams WHERE session = e.session AND seq = e.seq AND at IS NULL), e.time)
+       (SELECT coalesce((SELECT p.last_time FROM streams AS p WHERE p.session = e.session AND p.seq = e.seq AND p.at IS NULL), e.time)
           FROM segments AS g JOIN events AS e ON e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
          WHERE g.session = s.session ORDER BY g.first_seq DESC, e.seq DESC LIMIT 1) AS last_time,
        s.created_at, s.parent_session,

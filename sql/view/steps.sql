@@ -9,9 +9,7 @@ SELECT session, session_id, format_version, data ->> '$.turn' AS turn, data ->> 
        next_type IS NULL AS open
   FROM (SELECT s.id AS session, s.session_id, s.format_version, e.seq, e.type, e.time, e.data,
                lead(e.seq) OVER marks AS next_seq, lead(e.type) OVER marks AS next_type, lead(e.time) OVER marks AS next_time
-          FROM sessions AS s
-          CROSS JOIN segments AS g ON g.session = s.id
-          CROSS JOIN events AS e INDEXED BY events_type ON e.type IN ('step/start', 'step/end', 'turn/start', 'turn/end') AND e.session = g.owner
-                          AND e.seq BETWEEN g.first_seq AND g.last_seq
+          FROM sessions AS s CROSS JOIN segments AS g CROSS JOIN (VALUES ('step/start'), ('step/end'), ('turn/start'), ('turn/end')) AS kinds CROSS JOIN events AS e
+         WHERE g.session = s.id AND e.type = kinds.column1 AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
         WINDOW marks AS (PARTITION BY s.id, s.session_id, s.format_version ORDER BY e.seq))
  WHERE type = 'step/start';

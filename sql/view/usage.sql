@@ -36,30 +36,31 @@ SELECT session, session_id, format_version, seq, time, turn, step, kind, CAST(pr
                         WHERE iif(type = 'object', value ->> '$.chunk.type', NULL) = 'usage' ORDER BY key DESC LIMIT 1)
                END AS usage
           FROM current_sessions AS s
-         CROSS JOIN events AS e INDEXED BY events_type ON e.type IN ('assistant/message', 'assistant/attempt', 'assistant/chunk',
-                                         'compaction/summary', 'compact/summary')
-                          AND e.session = s.session AND e.seq >= s.inherited_count
+         CROSS JOIN (VALUES ('assistant/message'), ('assistant/attempt'), ('assistant/chunk'), ('compaction/summary'), ('compact/summary')) AS kinds
+         CROSS JOIN events AS e
           LEFT JOIN streams AS p ON p.session = e.session AND p.seq = e.seq
          -- of the chunks of an attempt (v0, v1) the last that tell a usage count, and only when its message tells none
-         WHERE e.type <> 'assistant/chunk'
-            OR (SELECT CASE n.type
-                         WHEN 'assistant/message' THEN
-                           json_type(n.data, '$.usage') = 'object' AND n.source_event_seqs IS NOT '[]'
-                           AND n.data ->> '$.turn' IS e.data ->> '$.turn' AND n.data ->> '$.step' IS e.data ->> '$.step'
-                         WHEN 'assistant/chunk' THEN
-                           p.finish IS NULL
-                           AND n.data ->> '$.turn' IS e.data ->> '$.turn' AND n.data ->> '$.step' IS e.data ->> '$.step'
-                           AND NOT EXISTS (
-                                 SELECT 1 FROM events AS f
-                                  WHERE f.session = e.session AND f.seq > e.seq AND f.seq < n.seq
-                                    AND f.type = 'assistant/chunk' AND f.data ->> '$.chunk.type' = 'finish')
-                       END
-                  FROM events AS n
-                  LEFT JOIN streams AS q ON q.session = n.session AND q.seq = n.seq
-                 WHERE n.session = e.session AND n.seq > e.seq
-                   AND (n.type IN ('assistant/message', 'llm/retry', 'llm/retry-started', 'step/start', 'step/end',
-                                   'turn/start', 'turn/end', 'session/end-seed')
-                        OR n.type = 'assistant/chunk'
-                           AND (q.usage IS NOT NULL OR json_type(n.data, '$.chunk.usage') = 'object'))
-                 ORDER BY n.seq LIMIT 1) IS NOT 1)
+         WHERE e.type = kinds.column1 AND e.session = s.session AND e.seq >= s.inherited_count
+           AND (e.type <> 'assistant/chunk'
+                OR NOT coalesce(
+                     (SELECT CASE n.type
+                               WHEN 'assistant/message' THEN
+                                 json_type(n.data, '$.usage') = 'object' AND coalesce(n.source_event_seqs <> '[]', 1)
+                               WHEN 'assistant/chunk' THEN
+                                 p.finish IS NULL
+                                 AND NOT EXISTS (
+                                       SELECT 1 FROM events AS f
+                                        WHERE f.session = e.session AND f.seq > e.seq AND f.seq < n.seq
+                                          AND f.type = 'assistant/chunk' AND f.data ->> '$.chunk.type' = 'finish')
+                             END
+                             AND coalesce(n.data ->> '$.turn' = e.data ->> '$.turn', n.data ->> '$.turn' IS NULL AND e.data ->> '$.turn' IS NULL)
+                             AND coalesce(n.data ->> '$.step' = e.data ->> '$.step', n.data ->> '$.step' IS NULL AND e.data ->> '$.step' IS NULL)
+                        FROM events AS n
+                        LEFT JOIN streams AS q ON q.session = n.session AND q.seq = n.seq
+                       WHERE n.session = e.session AND n.seq > e.seq
+                         AND (n.type IN ('assistant/message', 'llm/retry', 'llm/retry-started', 'step/start', 'step/end',
+                                         'turn/start', 'turn/end', 'session/end-seed')
+                              OR n.type = 'assistant/chunk'
+                                 AND (q.usage IS NOT NULL OR json_type(n.data, '$.chunk.usage') = 'object'))
+                       ORDER BY n.seq LIMIT 1), 0)))
  WHERE usage IS NOT NULL;

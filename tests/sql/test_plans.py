@@ -41,7 +41,8 @@ def scans(steps: list[str]) -> list[str]:
     """The steps that read a whole table or index, or all events of a type."""
     made = {step.split()[1] for step in steps if step.startswith(("CO-ROUTINE", "MATERIALIZE"))}
     made |= {name for step in steps for name in re.findall(r"^SCAN (\(subquery-\d+\))", step)}
-    read = [step for step in steps if step.startswith("SCAN ") and "VIRTUAL TABLE" not in step]
+    read = [step for step in steps if step.startswith("SCAN ")]
+    read = [step for step in read if not re.search("VIRTUAL TABLE|CONSTANT ROW", step)]
     return [step for step in read if step.split()[1] not in made] + [
         step for step in steps if "(type=?)" in step
     ]

@@ -160,8 +160,11 @@ QUESTIONS = [
     ),
     Question(
         "Which calls never got an answer?",
-        "SELECT session_id, seq, name, arguments FROM tool_calls WHERE open",
-        [("frost-watch", 7, "drive", '{"motor":"cold-frame","to":"closed"}')],
+        "SELECT session_id, seq, name, arguments FROM tool_calls WHERE open ORDER BY seq",
+        [
+            ("frost-watch", 6, "drive", '{"motor":"fleece","to":"closed"}'),
+            ("frost-watch", 7, "drive", '{"motor":"cold-frame","to":"closed"}'),
+        ],
     ),
     Question(
         "Which attempts of a model failed?",

@@ -361,6 +361,66 @@ def test_a_call_that_never_started_has_the_name_that_its_model_gave(
 
 
 @pytest.mark.parametrize("version", [0, 4])
+def test_a_call_that_was_only_announced_is_open(store: Store, version: int) -> None:
+    log = LogBuilder(version)
+    log.start_turn()
+    log.start_step()
+    first, second = call("call_0", '{"a":1}'), call("call_1", '{"b":2}')
+    told = log.settle([(text("So:"), ["So:"]), (first, ['{"a":1}']), (second, ['{"b":2}'])])
+    seq = log.call(first)
+    take(store, log, "a")
+    nothing = (None, None, None)
+    announced = (told, None, "shell", '{"b":2}', *nothing, 1)
+    assert ask(store, CALLS) == [announced, (seq, None, "shell", '{"a":1}', *nothing, 1)]
+    at = "SELECT turn, step, call_id, started FROM tool_calls WHERE session_id = 'a' AND seq = "
+    assert ask(store, at + str(told)) == [(1, 1, "call_1", None)]
+
+
+@pytest.mark.parametrize("version", [0, 4])
+def test_a_call_that_is_announced_again_was_left_open_before(store: Store, version: int) -> None:
+    log = LogBuilder(version)
+    log.start_turn()
+    log.start_step()
+    told = log.settle([(call("call_0"), ["{}"])])
+    log.end_step()
+    log.start_step()
+    log.settle([(call("call_0"), ["{}"])])
+    seq = log.call(call("call_0"))
+    done = log.append("tool/result", log.result("call_0", text("ok")), [seq])
+    take(store, log, "a")
+    assert [(row[0], row[1], row[-1]) for row in ask(store, CALLS)] == [
+        (told, None, 1),
+        (seq, done, 0),
+    ]
+
+
+def test_a_fork_closes_calls_that_its_parent_announced(store: Store) -> None:
+    log = LogBuilder(4)
+    log.start_turn()
+    log.start_step()
+    told = log.settle([(call("call_0"), ["{}"])])
+    take(store, log, "parent")
+    store.fork("parent", new_id="a").close()
+    of = "SELECT seq, result_seq, error_code, open FROM tool_calls WHERE session_id = "
+    assert ask(store, f"{of}'parent'") == [(told, None, None, 1)]
+    [(seq, result, code, is_open)] = ask(store, f"{of}'a'")
+    assert (seq, code, is_open) == (result, "TOOL_NOT_STARTED", 0)
+    assert seq > told
+
+
+def test_a_rewritten_message_announces_nothing_anew(store: Store) -> None:
+    log = LogBuilder(0)
+    log.start_turn()
+    log.start_step()
+    log.settle([(call("call_0"), ["{}"])])
+    seq = log.call(call("call_0"))
+    done = log.append("tool/result", log.result("call_0", text("ok")), [seq])
+    log.replace("assistant/message", log.assistant(call("call_0")), 0, 0)
+    take(store, log, "a")
+    assert [(row[0], row[1], row[-1]) for row in ask(store, CALLS)] == [(seq, done, 0)]
+
+
+@pytest.mark.parametrize("version", [0, 4])
 def test_a_rewritten_result_is_told_as_it_first_came(store: Store, version: int) -> None:
     log = LogBuilder(version)
     log.start_turn()
