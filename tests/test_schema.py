@@ -350,8 +350,8 @@ DETERMINISTIC = (
 )
 #: What else stands before a parenthesis.
 SYNTAX = (
-    "and as between by case else exists from in join key not on or over then union unique values when"
-    " where"
+    "and as between by case else exists from in join key not on or over then union unique values"
+    " when where"
 )
 
 

@@ -30,7 +30,7 @@ def test_a_row_is_a_tool_the_busiest_first(garden: Path) -> None:
 
 def test_a_call_that_is_open_has_no_error_rate(garden: Path) -> None:
     [drive] = cli("tools", garden, "frost", "--json").objects
-    assert (drive["calls"], drive["open"], drive["error_rate"]) == (1, 1, None)
+    assert (drive["calls"], drive["open"], drive["error_rate"]) == (2, 2, None)
 
 
 def test_a_fork_that_is_asked_for_has_its_inherited_calls(garden: Path) -> None:
