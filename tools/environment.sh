@@ -35,8 +35,9 @@ print(hashlib.sha256((root / "pyproject.toml").read_bytes()).hexdigest())
 EOF
 }
 
+# Makes $venv, or brings it up to date, with the extra $1 of pyproject.toml (dev when left out).
 make_environment() {
-  local stamp=$venv/dshstore-stamp made now python
+  local extra=${1:-dev} stamp=$venv/dshstore-stamp made now python
   made=$(cat "$stamp" 2>/dev/null || true)
   now=$(fingerprint || true)
   if [ -n "$now" ] && [ "$made" = "$now" ]; then
@@ -54,7 +55,7 @@ make_environment() {
     say "Bringing $venv up to date with pyproject.toml ..."
     rm -f "$stamp"
   fi
-  if ! (cd "$root" && "$venv/bin/python" -m pip install -qq --no-input -e '.[dev]' </dev/null >&2); then
+  if ! (cd "$root" && "$venv/bin/python" -m pip install -qq --no-input -e ".[$extra]" </dev/null >&2); then
     say "dshstore could not be installed with its dependencies: pip's own words are above. Is a package index within reach?"
     return 1
   fi

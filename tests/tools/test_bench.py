@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from bench.clock import Clock, Failed, Span, check, run_alone, take_turns, time_calls
-from bench.report import Demand, Row, compare_spans, markdown_rows, summary, table, told
+from bench.peers.beside import USERS
+from bench.report import HEADINGS, Demand, Row, cells, compare_spans, markdown, summary, table, told
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,9 +96,10 @@ def test_a_missed_demand_is_said_in_the_table_and_in_the_summary() -> None:
         Row("g", "two", "a", "b", 1.0, Demand(1.5)),
         Row("g", "three", "a", "b", 9.0, Demand(1.5, events=10), events=5),
     ]
-    assert [line.split()[-1] for line in table(rows)][2:4] == ["MISSED", "met"]
-    assert list(table(rows))[4].endswith("asked at 10 events")
-    assert next(line for line in markdown_rows(rows) if "one" in line).endswith("| MISSED |")
+    lines = list(table(HEADINGS, map(cells, rows)))
+    assert [line.split()[-1] for line in lines[2:4]] == ["MISSED", "met"]
+    assert lines[4].endswith("asked at 10 events")
+    assert list(markdown(HEADINGS, map(cells, rows)))[2].endswith("| MISSED |")
     assert summary(rows) == "1 of 2 demands met\nMISSED: one: 2, asked <= 1.5"
 
 
@@ -141,3 +144,29 @@ def test_a_wrong_answer_stops_the_run() -> None:
 def test_what_fails_in_its_own_process_fails_here_with_its_words(tmp_path: Path) -> None:
     with pytest.raises(Failed, match="FileNotFoundError"):
         run_alone("reference:parse_and_fold", log=str(tmp_path / "none.jsonl"))
+
+
+# -- other libraries, as far as they are here without being asked for --
+
+
+@pytest.mark.parametrize("peer", ["store:Queued", "store:Full", "store:Normal", "table:Full"])
+def test_a_peer_reads_the_messages_that_it_appended(peer: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "a.db")
+    done = run_alone("peers.driving:drive", peer=peer, path=path, size=6, seconds=60)
+    assert set(done.spans) == {"append", "read"}
+    assert done.answer["count"] == 6
+    assert done.answer["file"] > done.answer["text"] > 6 * 500
+
+
+def test_who_takes_too_long_stops_after_a_whole_turn(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.db")
+    done = run_alone("peers.driving:drive", peer="table:Normal", path=path, size=10**6, seconds=0.1)
+    assert 0 < done.answer["count"] < 10**6
+    assert done.answer["count"] % 2 == 0
+
+
+def test_every_way_to_use_a_library_is_a_class_in_a_module_of_its_own() -> None:
+    folder = ROOT / "tools" / "bench" / "peers"
+    for user in USERS:
+        module, name = user.peer.split(":")
+        assert f"class {name}(" in (folder / f"{module}.py").read_text(encoding="utf-8")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from bench import appending, changing, deriving, imports, opening, starting
 from bench.clock import Failed
-from bench.report import Row, json_lines, markdown_rows, summary, table
+from bench.peers import beside
+from bench.report import HEADINGS, Row, cells, markdown, summary, table, to_object
 from bench.settings import MODES, Setting
 
 COMPARISONS: dict[str, Callable[[Setting], Iterator[Row]]] = {
@@ -52,6 +54,12 @@ def read_arguments() -> argparse.Namespace:
             default="quick",
             help=meaning,
         )
+    parser.add_argument(
+        "--peers",
+        action="store_true",
+        help="other libraries that keep what agents say, at the same work; they are installed in "
+        "an environment of their own, .venv-bench",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one object a line")
     form.add_argument("--markdown", action="store_true", help="the table as Markdown")
@@ -68,30 +76,53 @@ def read_arguments() -> argparse.Namespace:
     return arguments
 
 
-def run(arguments: argparse.Namespace) -> list[Row]:
-    folder = arguments.folder
-    folder.mkdir(parents=True, exist_ok=True)
-    begun = time.monotonic()
+def run(names: Iterable[str], setting: Setting) -> list[Row]:
+    """The rows of these comparisons, in their order."""
     rows: list[Row] = []
-    with tempfile.TemporaryDirectory(prefix="stores-", dir=folder) as stores:
-        setting = Setting(MODES[arguments.mode], folder, Path(stores))
-        for name in arguments.comparison or COMPARISONS:
-            print(f"{time.monotonic() - begun:5.0f} s  {name} ...", file=sys.stderr)
-            rows += COMPARISONS[name](setting)
-    print(f"{time.monotonic() - begun:5.0f} s  done", file=sys.stderr)
+    for name in names:
+        setting.say(f"{name} ...")
+        rows += COMPARISONS[name](setting)
+    setting.say("done")
     return rows
+
+
+def tell(
+    arguments: argparse.Namespace,
+    headings: tuple[str, ...],
+    lines: Iterable[tuple[str, ...]],
+    objects: Iterable[dict[str, Any]],
+) -> None:
+    if arguments.json:
+        for found in objects:
+            print(json.dumps(found))
+        return
+    for line in (markdown if arguments.markdown else table)(headings, lines):
+        print(line)
+
+
+def compare_peers(arguments: argparse.Namespace, setting: Setting) -> None:
+    for section in beside.compare(setting):
+        tell(arguments, section.headings, section.lines, section.objects)
+        if not arguments.json:
+            print()
+    print(beside.versions(), file=sys.stderr)
 
 
 def main() -> int:
     arguments = read_arguments()
+    folder: Path = arguments.folder
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        rows = run(arguments)
+        with tempfile.TemporaryDirectory(prefix="stores-", dir=folder) as stores:
+            setting = Setting(MODES[arguments.mode], folder, Path(stores))
+            if arguments.peers:
+                compare_peers(arguments, setting)
+                return 0
+            rows = run(arguments.comparison or COMPARISONS, setting)
     except Failed as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    write = json_lines if arguments.json else markdown_rows if arguments.markdown else table
-    for line in write(rows):
-        print(line)
+    tell(arguments, HEADINGS, map(cells, rows), map(to_object, rows))
     print(summary(rows), file=sys.stderr)
     return 0
 

@@ -1,6 +1,6 @@
 """What is timed, and where: stopwatches, processes of their own, and sides that take turns.
 
-The only module that reads a clock. A machine is never as quiet as one would like, so nothing here
+A machine is never as quiet as one would like, so nothing here
 is worth much alone: sides that are compared take turns (A B A B ...), and what counts is the ratio
 of their medians.
 """
@@ -56,6 +56,16 @@ class Clock:
         return self.spans["work"]
 
 
+class Progress:
+    """Says on stderr what is measured, and how long the run has taken so far."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+
+    def __call__(self, words: str) -> None:
+        print(f"{time.monotonic() - self._begun:5.0f} s  {words}", file=sys.stderr, flush=True)
+
+
 class Measured(NamedTuple):
     """What a function did in a process of its own."""
 
@@ -78,19 +88,19 @@ def check(found: object, expected: object, what: str) -> None:
         raise Failed(f"{what}: {str(found)[:200]} instead of {str(expected)[:200]}")
 
 
-def run_alone(function: str, seconds: float | None = None, **arguments: Any) -> Measured:
+def run_alone(function: str, timeout: float | None = None, **arguments: Any) -> Measured:
     """Call `module:function` of this package with a clock and arguments, in a new process.
 
-    Importing the module is not timed. Raises Failed, also after `seconds`.
+    Importing the module is not timed. Raises Failed, also after `timeout` seconds.
     """
     command = [sys.executable, "-m", f"{__package__}.alone", function, json.dumps(arguments)]
     environment = {**os.environ, "PYTHONPATH": str(_HOME)}
     try:
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+            command, env=environment, capture_output=True, text=True, timeout=timeout, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise Failed(f"{function}: not done after {seconds:g} s") from error
+        raise Failed(f"{function}: not done after {timeout:g} s") from error
     if done.returncode:
         raise Failed(f"{function}: status {done.returncode}\n{done.stderr}")
     said = json.loads(done.stdout.splitlines()[-1])

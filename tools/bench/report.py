@@ -6,10 +6,9 @@ misses its demand is said loudly, and that is all.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bench.clock import Span
 
@@ -109,7 +108,7 @@ def compare_calls(
 
 # -- what people read --
 
-_HEADINGS = ("what", "dshstore", "beside", "ratio", "rounds", "on the wall", "demand", "verdict")
+HEADINGS = ("what", "dshstore", "beside", "ratio", "rounds", "on the wall", "demand", "verdict")
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -120,9 +119,9 @@ def cells(row: Row) -> tuple[str, ...]:
     return row.what, row.ours, row.beside, ratio, spread, wall, demand, row.verdict
 
 
-def table(rows: Iterable[Row]) -> Iterator[str]:
-    """The lines of a table with a line for every row."""
-    lines = [_HEADINGS, *map(cells, rows)]
+def table(headings: tuple[str, ...], cells: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """The lines of a table."""
+    lines = [headings, *cells]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, tuple("-" * width for width in widths))
     for line in lines:
@@ -131,21 +130,16 @@ def table(rows: Iterable[Row]) -> Iterator[str]:
         ).rstrip()
 
 
-def markdown(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The same as Markdown."""
-    for line in [headings, ["---"] * len(headings), *lines]:
+def markdown(headings: tuple[str, ...], cells: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """The lines of a table in Markdown."""
+    for line in [headings, ("---",) * len(headings), *cells]:
         yield f"| {' | '.join(line)} |"
 
 
-def markdown_rows(rows: Iterable[Row]) -> Iterator[str]:
-    return markdown(_HEADINGS, map(cells, rows))
-
-
-def json_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """One object a row."""
-    for row in rows:
-        said = row._asdict() | {"demand": str(row.demand) if row.demand else None}
-        yield json.dumps({**said, "verdict": row.verdict})
+def to_object(row: Row) -> dict[str, Any]:
+    """A row for a program."""
+    said = row._asdict() | {"demand": str(row.demand) if row.demand else None}
+    return {**said, "verdict": row.verdict}
 
 
 def summary(rows: Sequence[Row]) -> str:

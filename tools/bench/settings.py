@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import dshstore
-from bench.clock import check
+from bench.clock import Progress, check
 from bench.logs import SESSION, Log, make_log
 
 
@@ -15,7 +15,8 @@ class Mode(NamedTuple):
     """Sizes in events, and how often the sides take turns.
 
     `surfaces` are the sizes of surfaces in messages, `calls` how many calls of microseconds are
-    made in a turn.
+    made in a turn. Other libraries are given `patience` seconds to append `histories` of so many
+    messages.
     """
 
     name: str
@@ -25,14 +26,50 @@ class Mode(NamedTuple):
     rounds: int
     calls: int
     replaces: int
+    histories: tuple[int, ...]
+    patience: float
+    peer_rounds: int
 
 
 MODES = {
     mode.name: mode
     for mode in (
-        Mode("tiny", 2_000, 700, (50, 100, 200), rounds=1, calls=20, replaces=5),
-        Mode("quick", 100_000, 10_000, (1_000, 10_000, 100_000), rounds=5, calls=100, replaces=50),
-        Mode("full", 1_000_000, 100_000, (1_000, 10_000, 100_000), 5, 100, 50),
+        Mode(
+            "tiny",
+            chunk=2_000,
+            settled=700,
+            surfaces=(50, 100, 200),
+            rounds=1,
+            calls=20,
+            replaces=5,
+            histories=(10, 20),
+            patience=5,
+            peer_rounds=1,
+        ),
+        Mode(
+            "quick",
+            chunk=100_000,
+            settled=10_000,
+            surfaces=(1_000, 10_000, 100_000),
+            rounds=5,
+            calls=100,
+            replaces=50,
+            histories=(1_000, 10_000),
+            patience=10,
+            peer_rounds=3,
+        ),
+        Mode(
+            "full",
+            chunk=1_000_000,
+            settled=100_000,
+            surfaces=(1_000, 10_000, 100_000),
+            rounds=5,
+            calls=100,
+            replaces=50,
+            histories=(1_000, 10_000, 100_000),
+            patience=60,
+            peer_rounds=3,
+        ),
     )
 }
 
@@ -42,6 +79,7 @@ class Setting:
 
     def __init__(self, mode: Mode, logs: Path, stores: Path) -> None:
         self.mode, self._logs, self.stores = mode, logs, stores
+        self.say = Progress()
         self._imported: dict[Path, Path] = {}
         self._count = 0
 
