@@ -5,12 +5,14 @@
 
 from dshstore.charts.context import Ask, Call, Compaction, Context, ToolResult, read_context
 from dshstore.charts.drawing import draw_context, write_picture
+from dshstore.charts.svg import Ground
 
 __all__ = [
     "Ask",
     "Call",
     "Compaction",
     "Context",
+    "Ground",
     "ToolResult",
     "draw_context",
     "read_context",

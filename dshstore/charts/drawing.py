@@ -16,11 +16,10 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len, set_cell_size
-
 from dshstore.charts import palette, story, svg
 from dshstore.charts.context import Call, Context, ToolResult
 from dshstore.charts.story import Drop, short
+from dshstore.charts.svg import Ground
 from dshstore.charts.thinning import COLUMNS, keep_largest
 from dshstore.engine.exporting import write_pieces
 from dshstore.errors import ExtraMissing
@@ -76,12 +75,13 @@ _SETTINGS = {
 }
 
 
-def draw_context(context: Context) -> bytes:
+def draw_context(context: Context, ground: Ground = "any") -> bytes:
     """The context of a session over its log, as an SVG picture; the same bytes for the same rows.
 
     Above: the tokens of each request, by where they came from, with what compactions took away;
-    below: tool results by their characters. The ground is transparent, and a viewer's dark
-    scheme is followed. Raises ExtraMissing without matplotlib.
+    below: tool results by their characters. Nothing is drawn behind them: `ground` is what the
+    picture will stand on, `any` follows the viewer's scheme; name the one of a page that has no
+    other. Raises ExtraMissing without matplotlib.
     """
     with _settings():
         from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -94,7 +94,7 @@ def draw_context(context: Context) -> bytes:
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         FigureCanvasSVG(figure).print_svg(out, metadata=nothing)  # type: ignore[no-untyped-call]
     title = f"Context of session {context.title or context.session_id}"
-    return svg.finish(out.getvalue(), title, story.describe(context))
+    return svg.finish(out.getvalue(), title, story.describe(context), ground)
 
 
 def write_picture(context: Context, path: str | os.PathLike[str]) -> None:
@@ -376,6 +376,8 @@ def _seq(point: Call | ToolResult) -> int:
 
 def _fit(text: str, width: int) -> str:
     """The text in at most so many columns, a wide character being two; an ellipsis for the rest."""
+    from rich.cells import cell_len, set_cell_size
+
     if cell_len(text) <= width:
         return text
     return f"{set_cell_size(text, width - 1).rstrip()}…"

@@ -19,3 +19,6 @@ REST = "#7f8790"
 #: Text, lesser text, and lines that only guide the eye: on a light ground, on a dark one.
 INK, FAINT, GRID = "#24292f", "#57606a", "#d0d7de"
 ON_DARK = {INK: "#e6edf3", FAINT: "#9da7b3", GRID: "#30363d"}
+
+#: A rim around text, of the ground that its ink is for.
+LIGHT_RIM, DARK_RIM = "#ffffff", "#0d1117"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import msgspec
 from dshstore.db import Database, Row
 from dshstore.engine.exporting import writing
 from dshstore.engine.read import find_session
-from dshstore.errors import ExtraMissing, WriteFailed
+from dshstore.errors import ExtraMissing, QueryFailed, TextUnreadable, WriteFailed
 from dshstore.parquet.views import VIEWS, Kind, statements
 from dshstore.store import Store
 
@@ -52,7 +52,7 @@ def write_views(
 
     All are of one moment, whoever writes to the store meanwhile; of one session, or of all. The
     folder is made if need be; a file that is there is replaced when the new one is whole. Raises
-    SessionNotFound; WriteFailed; ExtraMissing without pyarrow.
+    SessionNotFound; WriteFailed; TextUnreadable; ExtraMissing without pyarrow.
     """
     _require_pyarrow()
     place = Path(folder)
@@ -69,7 +69,20 @@ def write_views(
             for view, (columns, rows) in zip(VIEWS, answers, strict=True):
                 if columns != list(VIEWS[view]):
                     raise TypeError(f"view {view} has other columns than are declared: {columns}")
-                yield _write_view(view, rows, place / f"{view}.parquet")
+                with _unreadable_told(f"{store.path}: the view {view}"):
+                    written = _write_view(view, rows, place / f"{view}.parquet")
+                yield written
+
+
+@contextmanager
+def _unreadable_told(where: str) -> Iterator[None]:
+    """Text that is not UTF-8, as a writer of plain SQL can leave it, is no fault of a question."""
+    try:
+        yield
+    except QueryFailed as error:
+        if isinstance(error.__cause__, UnicodeDecodeError):
+            raise TextUnreadable(f"{where} holds text that is not UTF-8") from error
+        raise
 
 
 def _require_pyarrow() -> None:

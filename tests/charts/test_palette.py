@@ -51,5 +51,11 @@ def test_text_is_read_on_both_grounds(ink: str) -> None:
     assert min(contrast(palette.ON_DARK[ink], ground) for ground in DARK) >= TEXT
 
 
+@pytest.mark.parametrize("ink", [palette.INK, palette.FAINT])
+def test_the_rim_of_text_makes_it_readable_on_the_other_ground(ink: str) -> None:
+    assert contrast(ink, palette.LIGHT_RIM) >= TEXT
+    assert contrast(palette.ON_DARK[ink], palette.DARK_RIM) >= TEXT
+
+
 def test_every_tool_has_a_colour_of_its_own() -> None:
     assert len({*palette.TOOLS, palette.REST}) == len(palette.TOOLS) + 1

@@ -17,6 +17,7 @@ from duckdb import DuckDBPyRelation
 
 import dshstore
 from dshstore import SessionNotFound, Store, WriteFailed, schema
+from dshstore.errors import TextUnreadable
 from dshstore.parquet import VIEWS, write_views
 from dshstore.parquet.views import statements
 from tests.logs import LogBuilder, make_header, text, write_log
@@ -166,6 +167,21 @@ def test_no_odd_payload_stops_a_table(tmp_path: Path) -> None:
             assert table.rows == len(rows_of(store, table.view))
             with in_duckdb(table.path) as read:
                 assert read.to_arrow_table().num_rows == table.rows
+
+
+def test_text_that_is_not_utf_8_is_damage(tmp_path: Path) -> None:
+    database = schema.create(str(tmp_path / "bad.db"))
+    writer = PlainWriter(database)
+    writer.append(writer.begin(4), [])
+    writer.run(
+        "INSERT INTO events (session, seq, type, time, data)"
+        " VALUES (1, 0, CAST(x'ff' AS TEXT), 0, '{}')"
+    )
+    database.close()
+    damage = pytest.raises(TextUnreadable, match="view event_log holds text that is not UTF-8")
+    with dshstore.open(tmp_path / "bad.db", mode="read") as store, damage:
+        list(write_views(store, tmp_path / "out"))
+    assert not (tmp_path / "out" / "event_log.parquet").exists()
 
 
 def test_text_of_all_kinds_comes_back(tmp_path: Path) -> None:
