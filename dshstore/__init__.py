@@ -1,6 +1,6 @@
 """Session logs of LLM agents in one SQLite file."""
 
-from dshstore import charts, parquet, reports, streams
+from dshstore import borrowed, charts, parquet, reports, streams
 from dshstore.attempt import Attempt, LiveChunk
 from dshstore.engine.derive import derive
 from dshstore.engine.findings import CODES as FINDING_CODES
@@ -87,6 +87,7 @@ __all__ = [
     "UnsupportedFormat",
     "UnsupportedSchema",
     "WriteFailed",
+    "borrowed",
     "charts",
     "derive",
     "dump_json",

@@ -140,14 +140,30 @@ class Session:
         """
         return timing.read_timings(self._database, self._row, min_gap)
 
+    def stream(self, seq: int) -> list[dict[str, Any]]:
+        """The timed chunks of the model attempt that is stored with event `seq`, oldest first.
+
+        Those of the run of chunk events that it belongs to (formats v0, v1), or of the stream of
+        a settlement; none for any other event. Raises EventNotFound, and StreamRefused for what
+        is no stream.
+        """
+        row = self._row
+        read.check_seq(row, seq)
+        return read.stream_chunks(next(read.stored_events(self._database, row, seq)), row)
+
     def transcript(
-        self, at: int | None = None, *, last: int | None = None
+        self, at: int | None = None, *, last: int | None = None, first: int = 0
     ) -> Iterator[transcript.TranscriptEntry]:
         """What a person reads of the log, in its order: now, or as it was after event `at`.
 
-        `last` begins so many messages before the end. Raises EventNotFound.
+        It begins with event `first`, or, with `last`, so many messages before the end. Raises
+        EventNotFound.
         """
-        return transcript.read_transcript(self._database, self._row, at, last)
+        return transcript.read_transcript(self._database, self._row, at, last, first)
+
+    def transcript_pages(self, size: int, at: int | None = None) -> list[int]:
+        """The events with which pages of `size` transcript entries begin. Raises EventNotFound."""
+        return transcript.page_starts(self._database, self._row, size, at)
 
     def why(self, seq: int) -> why.Explanation:
         """What event `seq` was made of, and what stands for it now. Raises EventNotFound."""

@@ -36,6 +36,7 @@ COMMANDS = (
     "migrate",
     "backup",
     "quarantine",
+    "browse",
 )
 
 

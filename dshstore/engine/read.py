@@ -13,10 +13,13 @@ import msgspec
 
 from dshstore.db import Database, Row
 from dshstore.engine import derive
-from dshstore.errors import EventNotFound, SessionNotFound, UnknownEvent
+from dshstore.errors import EventNotFound, SessionNotFound, StreamRefused, UnknownEvent
 from dshstore.formats.dsh import rows, vocabulary
+from dshstore.formats.dsh.cutting import SETTLEMENTS
+from dshstore.formats.dsh.envelope import CHUNK
 from dshstore.model import MAX_SAFE, StoredEvent, StreamPart
 from dshstore.sqlfiles import Statement, load
+from dshstore.streams.records import expand
 
 #: Rows of one page: small, for one row may hold many megabytes.
 _PAGE = 256
@@ -269,6 +272,20 @@ def logical_events(
         for logical in rows.logical(event, version):
             if event.count == 1 or logical["seq"] >= first:
                 yield logical
+
+
+def stream_chunks(stored: StoredEvent, session: SessionRow) -> list[dict[str, Any]]:
+    """The timed chunks that a row of events holds. Raises StreamRefused for what is no stream."""
+    timed: list[dict[str, Any]] = []
+    for event in rows.logical(stored, session.format_version):
+        data = event["data"] if isinstance(event["data"], dict) else {}
+        if event["type"] == CHUNK:
+            if not isinstance(data.get("chunk"), dict):
+                raise StreamRefused(f"event {event['seq']} has no chunk")
+            timed.append({"time": event["time"], "chunk": data["chunk"]})
+        elif event["type"] in SETTLEMENTS and isinstance(data.get("stream"), list):
+            timed += expand(data["stream"])
+    return timed
 
 
 def make_event(row: Row) -> StoredEvent:

@@ -48,6 +48,7 @@ class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Statements(msgspec.Struct, frozen=True):
     entries: Statement
+    page_starts: Statement
     nth_last_node: Statement
     shadowed: Statement
     replacements: Statement
@@ -57,17 +58,20 @@ _SQL = load("transcript", _Statements)
 
 
 def read_transcript(
-    database: Database, session: read.SessionRow, at: int | None = None, last: int | None = None
+    database: Database,
+    session: read.SessionRow,
+    at: int | None = None,
+    last: int | None = None,
+    first: int = 0,
 ) -> Iterator[TranscriptEntry]:
-    """The entries up to event `at`, as they stood after it, or all as they stand now.
+    """The entries from event `first` up to event `at`, as they stood after it, or stand now.
 
-    `last` begins with the event that was so many before the end to join the surface. Raises
-    EventNotFound.
+    `last` begins instead with the event that was so many before the end to join the surface.
+    Raises EventNotFound.
     """
     if at is not None:
         read.check_seq(session, at)
     end = MAX_SAFE if at is None else at
-    first = 0
     if last is not None:
         nth = {"session": session.key, "at": end, "skipped": last - 1}
         if found := database.query(_SQL.nth_last_node, nth):
@@ -88,6 +92,17 @@ def read_transcript(
             replaced=replaced.get(seq),
             finish=finish,
         )
+
+
+def page_starts(
+    database: Database, session: read.SessionRow, size: int, at: int | None = None
+) -> list[int]:
+    """The seqs with which pages of `size` entries begin. Raises EventNotFound."""
+    if at is not None:
+        read.check_seq(session, at)
+    end = MAX_SAFE if at is None else at
+    found = database.query(_SQL.page_starts, {"session": session.key, "at": end, "size": size})
+    return [seq for (seq,) in found]
 
 
 def _rows(

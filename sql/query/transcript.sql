@@ -8,6 +8,18 @@ SELECT e.seq, e.type, e.time, e.data, e.surface_op,
                    'compact/end', 'session/end-seed', 'image/offload', 'approval/asked', 'approval/decided')
  ORDER BY e.seq LIMIT :page;
 
+-- page_starts: the first event of each page of :size entries up to :at; the types are those above
+SELECT seq
+  FROM (SELECT e.seq, row_number() OVER (ORDER BY e.seq) - 1 AS place
+          FROM segments AS g
+          JOIN events AS e INDEXED BY events_type -- it holds all that is asked for
+            ON e.type IN ('user/message', 'assistant/message', 'tool/result', 'system/message', 'developer/message', 'steering/message',
+                          'context/message', 'assistant/attempt', 'tool/call', 'llm/retry', 'turn/start', 'turn/end', 'compaction/end',
+                          'compact/end', 'session/end-seed', 'image/offload', 'approval/asked', 'approval/decided')
+           AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND min(g.last_seq, :at)
+         WHERE g.session = :session)
+ WHERE place % :size = 0 ORDER BY seq;
+
 -- nth_last_node: the event that was the nth last to join the surface, up to :at
 SELECT n.seq
   FROM segments AS g

@@ -92,6 +92,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "lossless",
         "writer",
         "session",
+        "borrowed",
         "appending",
         "turns",
         "attempt",
@@ -114,6 +115,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
 #: The last row: `dshstore` itself, which holds names only, and what is built upon those names.
 PUBLIC = (
     "dshstore",
+    "dshstore.borrowed",
     "dshstore.charts",
     "dshstore.errors",
     "dshstore.parquet",
