@@ -7,7 +7,7 @@ is read of a session is `Session`'s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dshstore.db import Database, Parameters, Row
@@ -18,7 +18,7 @@ from dshstore.session import Session
 from dshstore.sqlfiles import Statement
 
 #: Runs a statement with `:named` parameters on the connection; its rows, as sequences.
-Ask = Callable[[str, Mapping[str, Any]], Iterable[Iterable[Any]]]
+Ask = Callable[[str, dict[str, Any]], Iterable[Sequence[Any]]]
 
 
 def is_store(ask: Ask) -> bool:
@@ -55,8 +55,7 @@ _PATH = "this file"
 
 def _marks(ask: Ask) -> tuple[int, int]:
     application_id, version = (
-        next(iter(next(iter(ask(f"PRAGMA {name}", {})))))
-        for name in ("application_id", "user_version")
+        next(iter(ask(f"PRAGMA {name}", {})))[0] for name in ("application_id", "user_version")
     )
     return application_id, version
 
@@ -69,7 +68,7 @@ class _Borrowed(Database):
         self.path = _PATH
 
     def query(self, statement: Statement, parameters: Parameters = ()) -> list[Row]:
-        named = parameters if isinstance(parameters, Mapping) else {}
+        named = dict(parameters) if isinstance(parameters, Mapping) else {}
         try:
             return [tuple(row) for row in self._ask(statement.sql, named)]
         except UnicodeEncodeError:  # half a surrogate pair, which no column can hold

@@ -10,6 +10,7 @@ import msgspec
 from dshstore.db import Database
 from dshstore.engine import exporting, read, repair, requesting, timing, transcript, why
 from dshstore.engine.requesting import Request
+from dshstore.errors import UnknownEvent
 from dshstore.formats.dsh import rows
 from dshstore.jsontext import parse
 from dshstore.model import MAX_SAFE
@@ -80,6 +81,10 @@ class Session:
     ) -> Iterator[bytes]:
         """As `messages`, each as JSON in the very bytes of the log."""
         return read.messages(self._database, self._row, at, allow_unknown=allow_unknown)
+
+    def first_unknown(self, at: int | None = None) -> UnknownEvent | None:
+        """The event, up to `at`, for which `messages` refuses the log; None when it does not."""
+        return read.first_unknown(self._database, self._row, at)
 
     def diff(self, before: int, after: int, *, allow_unknown: bool = False) -> Difference:
         """Which messages left what the model sees, and which came, from one event to another.

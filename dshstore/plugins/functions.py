@@ -9,7 +9,7 @@ what the connection sees, its own open transaction included.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from sqlite3 import Connection, DatabaseError
 from typing import Any
@@ -40,7 +40,7 @@ def register_functions(connection: Connection) -> bool:
 def asker(connection: Connection) -> borrowed.Ask:
     """How `dshstore.borrowed` asks this connection, whatever rows its owner wants of it."""
 
-    def ask(sql: str, parameters: Any) -> Iterable[Iterable[Any]]:
+    def ask(sql: str, parameters: dict[str, Any]) -> Iterable[Sequence[Any]]:
         cursor = connection.cursor()
         cursor.row_factory = None
         return cursor.execute(sql, parameters)

@@ -27,8 +27,14 @@ BANNED_NAMES = {
     "managers",
 }
 
-#: The libraries that open SQLite files, and the one module that may import each.
-SQLITE = {"apsw": "db.py", "sqlite3": None, "_sqlite3": None, "sqlite_utils": None}
+#: The libraries that open SQLite files, and the modules that may import each. The plugins are
+#: loaded by programs that have the other libraries.
+SQLITE = {
+    "apsw": ("db.py",),
+    "sqlite3": ("plugins/",),
+    "_sqlite3": (),
+    "sqlite_utils": ("plugins/for_sqlite_utils.py",),
+}
 
 #: What may stand in `dshstore/__init__.py` beside its docstring and imports.
 DUNDERS = {"__all__", "__version__"}
@@ -79,7 +85,9 @@ def find_foreign_sqlite(package: Path) -> list[str]:
                     continue
             tops = {module.split(".")[0] for module in imported}
             faults += [
-                f"{name}: imports {top}" for top in tops & set(SQLITE) if SQLITE[top] != name
+                f"{name}: imports {top}"
+                for top in tops & set(SQLITE)
+                if not name.startswith(SQLITE[top])
             ]
     return faults
 

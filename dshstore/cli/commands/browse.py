@@ -18,6 +18,7 @@ import click
 import dshstore
 from dshstore.cli.output import flush, write_text
 from dshstore.cli.parameters import examples, store_argument
+from dshstore.errors import ExtraMissing
 
 #: Where nobody but the programs of this machine can ask.
 _HOST = "127.0.0.1"
@@ -43,9 +44,7 @@ def command(store: str, port: int, show: bool) -> None:
     others write meanwhile is seen.
     """
     if find_spec("datasette") is None:
-        raise click.ClickException(
-            "browse needs Datasette, which is not installed: pip install 'dshstore[browse]'"
-        )
+        raise ExtraMissing("browse", "Datasette", "pages are served")
     dshstore.open(store, mode="read").close()  # it is a store, or this says what it is
     listening = _listen(port)
     url = f"http://{_HOST}:{listening.getsockname()[1]}/"

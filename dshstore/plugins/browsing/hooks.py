@@ -83,6 +83,10 @@ def register_routes() -> list[tuple[str, Any]]:
     return [
         (r"^/(?P<database>[^/]+)/-/sessions$", pages.show_sessions),
         (r"^/(?P<database>[^/]+)/-/session/(?P<session>[^/]+)$", pages.show_session),
+        (
+            r"^/(?P<database>[^/]+)/-/session/(?P<session>[^/]+)/context\.svg$",
+            pages.show_context,
+        ),
     ]
 
 

@@ -6,8 +6,10 @@ and its permissions. How it looks is the templates'.
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Mapping
+from importlib.util import find_spec
 from itertools import takewhile
 from sqlite3 import Connection, DatabaseError
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,8 +18,8 @@ from urllib.parse import urlencode
 from datasette.utils import sqlite_timelimit, tilde_decode
 from datasette.utils.asgi import Request, Response
 
-from dshstore import borrowed
-from dshstore.errors import EventNotFound, SessionNotFound, StoreError
+from dshstore import borrowed, charts
+from dshstore.errors import EventNotFound, ExtraMissing, SessionNotFound, StoreError
 from dshstore.plugins.browsing import stores
 from dshstore.plugins.browsing.cells import session_path
 from dshstore.plugins.browsing.descriptions import statement
@@ -114,9 +116,26 @@ async def show_session(request: Request, datasette: Datasette, database: Databas
         "base": datasette.urls.database(database.name),
         "shadowed": shadowed,
         "asked": asked,
+        "can_draw": find_spec("matplotlib") is not None,
     }
     context |= _paths(context, asked, shadowed)
     return await _html(datasette, request, "dshstore_session.html", context)
+
+
+@_page_of_store
+async def show_context(request: Request, datasette: Datasette, database: Database) -> Response:
+    """The picture of a session's context over its log, as SVG."""
+    name = tilde_decode(request.url_vars["session"])
+
+    def read(connection: Connection) -> charts.Context:
+        return charts.read_context(asker(connection), name)
+
+    context = await _read(datasette, database, read)
+    try:
+        drawn = await to_thread(charts.draw_context, context)
+    except ExtraMissing as error:
+        raise _Refused(str(error), 404) from error
+    return Response(drawn.decode(), content_type="image/svg+xml; charset=utf-8")
 
 
 async def _store(request: Request, datasette: Datasette) -> Database:
@@ -179,13 +198,18 @@ async def _html(
 
 def _listed(row: dict[str, Any], base: str) -> dict[str, Any]:
     """What the list tells of a session."""
-    title = row["title"] or row["first_prompt"] or row["session_id"]
     return row | {
         "path": session_path(base, row["session_id"]),
-        "title": legible(shorten(title.strip() or row["session_id"], 160)),
+        "title": _title(row, 160),
         "shown_id": legible(row["session_id"]),
         "last_time": set_time(row["last_time"]),
     }
+
+
+def _title(row: Mapping[str, Any], length: int) -> str:
+    """What a session is called: its title, what was said first, or its id."""
+    said = str(row["title"] or row["first_prompt"] or "").strip()
+    return legible(shorten(said or row["session_id"], length))
 
 
 def _read_session(
@@ -210,11 +234,12 @@ def _read_session(
     groups = transcript.groups(takewhile(lambda e: end is None or e.seq < end, entries))
     return {
         "about": about,
-        "title": legible(shorten(about["title"] or about["session_id"], 200)),
+        "title": _title(about, 200),
         "shown_id": legible(session.session_id),
         "created": set_time(about["created_at"]),
         "last": set_time(about["last_time"]),
         "groups": groups,
+        "unknown": session.first_unknown(at),
         "pages": len(starts),
         "page": page,
         "open_turn": None if end is not None else transcript.open_turn,
@@ -253,12 +278,15 @@ def _paths(
     seen = {"session_id": f"{about['session_id']}@v{about['format_version']}"}
     seen["seq"] = "" if asked["at"] is None else str(asked["at"])
     parent = about["parent_session"]
+    first = page == 1 and asked["at"] is None and version is None and about["events"]
     return {
+        "picture_path": f"{session_path(base, about['session_id'])}/context.svg" if first else None,
         "now_path": path(at=None, page=None),
         "toggle_path": path(shadowed=None if shadowed else 1),
         "earlier_path": path(page=page - 1) if page > 1 else None,
         "later_path": path(page=page + 1) if page < context["pages"] else None,
         "event_path": path(at=asked["at"], page=None, event="SEQ"),
+        "raw_path": f"{table('event_log')}&seq__exact=SEQ",
         "parent_path": session_path(base, parent) if parent else None,
         "messages_path": f"{base}/what_the_model_saw?{urlencode(seen)}",
         "log_path": f"{table('event_log')}&_sort=seq",
