@@ -9,6 +9,7 @@ from dshstore.engine.importing import ImportResult
 from dshstore.engine.overview import SessionSummary
 from dshstore.engine.requesting import Request
 from dshstore.engine.salvage import QuarantinedPiece
+from dshstore.engine.search import SearchFilters, SearchHit
 from dshstore.engine.surface import Folded, fold
 from dshstore.engine.timing import AttemptTiming, Gap
 from dshstore.engine.transcript import Replaced, TranscriptEntry
@@ -26,6 +27,7 @@ from dshstore.errors import (
     NoWriteAheadLog,
     OutOfTurn,
     QueryFailed,
+    SearchIndexUnwritten,
     SessionExists,
     SessionNotFound,
     StoreBusy,
@@ -74,6 +76,9 @@ __all__ = [
     "QueryFailed",
     "Replaced",
     "Request",
+    "SearchFilters",
+    "SearchHit",
+    "SearchIndexUnwritten",
     "Session",
     "SessionExists",
     "SessionNotFound",

@@ -200,7 +200,10 @@ class RuleBroken(StoreError):
 
 
 class QueryFailed(StoreError):
-    """A user's own SQL that SQLite refuses; `offset` is the character where it went wrong."""
+    """A user's own SQL that SQLite refuses, or a search that means nothing.
+
+    `sql` is its text, `offset` the character where it went wrong.
+    """
 
     def __init__(self, reason: str, sql: str, offset: int | None = None) -> None:
         self.reason, self.sql, self.offset = reason, sql, offset
@@ -218,6 +221,16 @@ class NoWriteAheadLog(UserWarning):
         super().__init__(
             f"{path}: no write-ahead log can be had here (is it a network file system?), so the "
             f"journal mode is {journal_mode!r}: readers and writers wait for one another"
+        )
+
+
+class SearchIndexUnwritten(UserWarning):
+    """The side file of a search cannot be kept, so an index was made for one search alone."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"the search index {path} cannot be kept, so each search makes its own: {reason}"
         )
 
 

@@ -2,7 +2,8 @@
 
 `sql/table`, `view` and `trigger` hold one object a file; they are created in that order, by name.
 `sql/query/<module>.sql` holds the statements of one module as blocks that begin with
-`-- name: what it does`. In a wheel the folder stands inside the package; in a checkout beside it.
+`-- name: what it does`. `sql/sidefile` holds what other files than stores are made of, each file
+in one script. In a wheel the folder stands inside the package; in a checkout beside it.
 """
 
 from __future__ import annotations
@@ -55,6 +56,11 @@ def schema_objects() -> tuple[SchemaObject, ...]:
                 assert match is not None
                 found.append(SchemaObject(match[1].lower(), match[2], statement))
     return tuple(found)
+
+
+def side_script(name: str) -> str:
+    """The statements that make a side file: `sql/sidefile/<name>.sql`."""
+    return (_folder() / "sidefile" / f"{name}.sql").read_text(encoding="utf-8")
 
 
 def load(module: str, record: type[T]) -> T:

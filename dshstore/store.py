@@ -26,11 +26,14 @@ from dshstore.engine import (
     sources,
 )
 from dshstore.engine import salvage as salvaging
+from dshstore.engine import search as searching
 from dshstore.engine import verify as verifying
 from dshstore.engine.findings import Finding
 from dshstore.engine.importing import ImportResult
 from dshstore.engine.overview import SessionSummary
 from dshstore.engine.salvage import QuarantinedPiece
+from dshstore.engine.search import SearchFilters, SearchHit
+from dshstore.engine.searching.sidefile import Progress as SearchProgress
 from dshstore.engine.sources import Progress, Source
 from dshstore.errors import LogRefused, StoreError
 from dshstore.formats.dsh import header as headers
@@ -341,6 +344,23 @@ class Store:
         """
         chosen = overview.Filters(project=project, since=since, model=model, text=text)
         return overview.summarize_sessions(self._database, chosen, limit)
+
+    def search(
+        self,
+        query: str,
+        filters: SearchFilters = SearchFilters(),  # noqa: B008
+        *,
+        limit: int = 20,
+        like: bool = False,
+        anew: bool = False,
+        progress: SearchProgress | None = None,
+    ) -> list[SearchHit]:
+        """Texts in which words stand, the best match first; `dshstore search --help` has more.
+
+        `like` takes the query as it stands, the latest text first; `anew` distrusts the index.
+        Raises QueryFailed for a query that means nothing, SessionNotFound.
+        """
+        return searching.search(self._database, query, filters, limit, like, anew, progress)
 
     def sql(
         self, statement: str, parameters: Parameters = (), *, seconds: float | None = None

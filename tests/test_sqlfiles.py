@@ -9,6 +9,7 @@ import pytest
 from dshstore import schema
 from dshstore.db import Database
 from dshstore.sqlfiles import Statement, load, schema_objects
+from dshstore.store import open_store
 from tests.sql.plain import PlainWriter
 
 ROOT = Path(__file__).parents[1]
@@ -70,8 +71,20 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
+@pytest.fixture(scope="module")
+def side_file(path: str) -> str:
+    """What a search leaves beside a store."""
+    with open_store(path, "read") as store:
+        store.search("beans")
+    return f"{path}-search"
+
+
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_a_statement_is_one_and_its_parameters_have_names(path: str, name: str) -> None:
+def test_a_statement_is_one_and_its_parameters_have_names(
+    path: str, side_file: str, name: str
+) -> None:
+    if name.startswith("sidefile-"):
+        path = side_file
     sql = STATEMENTS[name]
     assert sql.count(";") == 1
     assert "?" not in re.sub(r"'[^']*'|--.*", "", sql)

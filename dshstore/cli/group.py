@@ -28,6 +28,7 @@ COMMANDS = (
     "tools",
     "compactions",
     "follow",
+    "search",
     "sql",
     "info",
     "verify",

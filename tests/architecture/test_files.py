@@ -40,6 +40,9 @@ SQLITE = {
 DUNDERS = {"__all__", "__version__"}
 
 KINDS = ("table", "view", "trigger")
+
+#: Folders of other SQL: what Python runs, and what files other than stores are made of.
+SCRIPTS = ("query", "sidefile")
 CREATE = re.compile(
     r"\bCREATE\s+(?:TEMP(?:ORARY)?\s+)?(?:UNIQUE\s+)?(?:VIRTUAL\s+)?(TABLE|VIEW|TRIGGER|INDEX)\s+"
     r"(?:IF\s+NOT\s+EXISTS\s+)?(\w+)(?:\s+ON\s+(\w+))?",
@@ -121,10 +124,10 @@ def find_code(init: str) -> list[str]:
 def find_sql_faults(folder: Path) -> list[str]:
     """Files of `sql/` that are not one object, named like the file, under a comment."""
     faults = [
-        f"{path.relative_to(folder)}: stands outside {', '.join(KINDS)} and query"
+        f"{path.relative_to(folder)}: stands outside {', '.join((*KINDS, *SCRIPTS))}"
         for path in sorted(folder.rglob("*"))
         if path.is_file()
-        and (path.parent.parent != folder or path.parent.name not in (*KINDS, "query"))
+        and (path.parent.parent != folder or path.parent.name not in (*KINDS, *SCRIPTS))
     ]
     for path in sorted(folder.glob("*/*.sql")):
         name = path.relative_to(folder).as_posix()
@@ -139,6 +142,8 @@ def find_sql_faults(folder: Path) -> list[str]:
         if kind == "query":
             if created:
                 faults.append(f"{name}: creates {created[0][1]}, but a query file creates nothing")
+            continue
+        if kind == "sidefile":
             continue
         objects = [(k, n) for k, n, _ in created if k != "index"]
         if objects != [(kind, path.stem)]:
@@ -253,6 +258,7 @@ GOOD_SQL = {
     "view/live.sql": "-- One row: a live node.\nCREATE VIEW live AS SELECT a FROM nodes;\n",
     "trigger/nodes_kept.sql": "-- A node stays.\nCREATE TRIGGER nodes_kept BEFORE DELETE ON nodes\n"
     "BEGIN\n  SELECT RAISE(ABORT, 'node-kept');\nEND;\n",
+    "sidefile/index.sql": "-- A side file.\nCREATE TABLE a (b);\nCREATE TABLE c (d);\n",
     "query/read.sql": "-- What read.py runs.\n\n-- live: the live nodes\nSELECT a FROM live;\n",
 }
 

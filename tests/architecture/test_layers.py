@@ -86,6 +86,11 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "engine.migration.settlements",
         "engine.migrate",
         "engine.timing",
+        "engine.searching.terms",
+        "engine.searching.queries",
+        "engine.searching.texts",
+        "engine.searching.sidefile",
+        "engine.searching.snippets",
         "engine.search",
     ),
     (
@@ -130,6 +135,7 @@ FOLDERS = (
     "dshstore.formats.dsh",
     "dshstore.engine",
     "dshstore.engine.migration",
+    "dshstore.engine.searching",
 )
 
 PLACES = {

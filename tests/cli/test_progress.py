@@ -1,4 +1,4 @@
-"""Progress of imports: for a person alone, and only when there is something to wait for."""
+"""Progress of imports and searches: for a person alone, and when there is something to await."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from dshstore.cli.progress import ImportProgress
+from dshstore.cli.progress import ImportProgress, SearchProgress
 
 
 class Terminal(io.StringIO):
@@ -39,3 +39,21 @@ def test_a_long_import_shows_how_much_is_read_and_takes_it_away(
     assert "log 1" in stderr.getvalue()
     assert "20.0" in stderr.getvalue()
     assert stderr.getvalue().endswith("\x1b[1A\x1b[2K")
+
+
+def test_a_long_search_shows_how_far_its_index_is_and_takes_it_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stderr = Terminal()
+    with redirect_stderr(stderr), SearchProgress(patience=0) as progress:
+        progress(10, 4000)
+        progress(20, 4000)
+    assert "20/4000" in stderr.getvalue()
+
+
+def test_a_quick_search_says_nothing() -> None:
+    stderr = Terminal()
+    with redirect_stderr(stderr), SearchProgress() as progress:
+        progress(10, 20)
+    assert stderr.getvalue() == ""

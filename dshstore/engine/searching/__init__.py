@@ -1,0 +1,1 @@
+"""What `engine.search` is made of: terms, queries, texts, the side file and snippets."""

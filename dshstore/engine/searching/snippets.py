@@ -1,0 +1,67 @@
+"""Where a query stands in a text, and the piece of the text that is shown of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dshstore.engine.searching.queries import Phrase
+from dshstore.engine.searching.terms import locate_terms
+
+#: Where something was found: the first character and the one behind the last.
+Span = tuple[int, int]
+
+#: How many characters of a text are shown, and how many of them before the first hit.
+_LENGTH, _BEFORE = 160, 50
+
+_SPACE = re.compile(r"\s+")
+
+
+def find_phrases(text: str, phrases: Sequence[Phrase]) -> list[Span]:
+    """Where the phrases stand in a text, in order, overlapping ones as one."""
+    located = locate_terms(text)
+    terms = [term for term, _, _ in located]
+    spans = []
+    for phrase in phrases:
+        *body, last = phrase.terms
+        for end, term in enumerate(terms):
+            begin = end - len(body)
+            if begin < 0 or not (term.startswith(last) if phrase.is_prefix else term == last):
+                continue
+            if terms[begin:end] == body:
+                spans.append((located[begin][1], located[end][2]))
+    return _merge(spans)
+
+
+def find_text(text: str, wanted: re.Pattern[str]) -> list[Span]:
+    """Where a pattern stands in a text."""
+    return [match.span() for match in wanted.finditer(text)]
+
+
+def _merge(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for begin, end in sorted(spans):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    return merged
+
+
+def make_snippet(text: str, spans: Sequence[Span]) -> tuple[str, tuple[Span, ...]]:
+    """The piece of a text around its first hit, on one line, and where the hits stand in it."""
+    first = max(0, spans[0][0] - _BEFORE)
+    last = min(len(text), max(first + _LENGTH, spans[0][1]))
+    first = max(0, min(first, last - _LENGTH))
+    pieces, marks = ["…" if first else ""], []
+    at, length = first, len(pieces[0])
+    for begin, end in [*spans, (last, last)]:
+        between, found = text[at : min(begin, last)], text[begin : min(end, last)]
+        for piece in (between, found):
+            shown = _SPACE.sub(" ", piece)
+            if piece is found and shown:
+                marks.append((length, length + len(shown)))
+            pieces.append(shown)
+            length += len(shown)
+        at = min(max(end, at), last)
+    return "".join([*pieces, "…" if last < len(text) else ""]), tuple(marks)

@@ -1,0 +1,19 @@
+-- sessions: the sessions that are searched, each with its end, how it came to be, and which of its events it has from a parent that is here
+SELECT s.session, s.format_version, s.next_seq,
+       json_array(s.session_id, s.format_version, s.created_at,
+                  (SELECT json_array(i.sha256, i.imported_at) FROM imports AS i WHERE i.session = s.session ORDER BY i.id LIMIT 1)) AS born,
+       iif(s.inherited_count > 0 AND EXISTS (SELECT 1 FROM sessions AS p WHERE p.session_id = s.parent_session), s.inherited_count, 0) AS own_from
+  FROM current_sessions AS s ORDER BY s.session;
+
+-- last_events: the last event of its own that each of these sessions has before a seq: when, what, how long, how it begins
+SELECT ended.value ->> 0 AS session,
+       coalesce((SELECT json_array(e.seq, e.time, e.type, octet_length(e.data), substr(e.data, 1, 400))
+                   FROM events AS e WHERE e.session = ended.value ->> 0 AND e.seq < ended.value ->> 1
+                  ORDER BY e.seq DESC LIMIT 1), '') AS last
+  FROM json_each(:ends) AS ended;
+
+-- page: a page of a session's own events with texts; the unary plus keeps the log's order as the plan
+SELECT e.seq, e.type, e.time, e.data, e.raw
+  FROM events AS e
+ WHERE e.session = :session AND e.seq >= :first AND e.seq < :end AND +e.type IN (SELECT value FROM json_each(:types))
+ ORDER BY e.seq LIMIT :page;
