@@ -97,9 +97,9 @@ def draw_context(context: Context, ground: Ground = "any") -> bytes:
     return svg.finish(out.getvalue(), title, story.describe(context), ground)
 
 
-def write_picture(context: Context, path: str | os.PathLike[str]) -> None:
+def write_picture(context: Context, path: str | os.PathLike[str], ground: Ground = "any") -> None:
     """Draw into a file, which is replaced when the picture is whole. Raises WriteFailed too."""
-    write_pieces([draw_context(context)], Path(path))
+    write_pieces([draw_context(context, ground)], Path(path))
 
 
 @contextmanager
@@ -172,7 +172,6 @@ class _Picture:
             self._mark_calls(axes, key, "compaction", "D", "calls for a summary")
             self._mark_calls(axes, key, "attempt", "x", "failed attempts")
         if self.context.inherited:
-            axes.axvspan(0, self.context.inherited, color=palette.REST, alpha=0.16, lw=0, zorder=0)
             shared = any(call.seq < self.context.inherited for call in self.context.calls)
             told = "from its parent" if shared else "from its parent, usage is there"
             key.add_block(palette.REST, told, alpha=0.3)
@@ -236,7 +235,7 @@ class _Picture:
         summaries = [c.seq for c in self.context.compactions if c.kind == "summary"]
         others = [c.seq for c in self.context.compactions if c.kind != "summary"]
         for seqs, name, filled in (
-            (others, "results pruned, messages edited", False),
+            (others, "pruned or edited", False),
             (summaries, "summaries", True),
         ):
             if seqs:
@@ -302,6 +301,8 @@ class _Picture:
         )
         axes.patch.set_visible(False)
         axes.set_xlim(0, self.end)
+        if inherited := self.context.inherited:
+            axes.axvspan(0, inherited, color=palette.REST, alpha=0.16, lw=0, zorder=0)
         for axis, ticks in ((axes.xaxis, 8), (axes.yaxis, 4)):
             axis.set_major_locator(MaxNLocator(ticks, integer=True))
             axis.set_major_formatter(EngFormatter(sep=""))

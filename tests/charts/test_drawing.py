@@ -81,7 +81,7 @@ def test_a_picture_tells_its_session_its_units_and_its_numbers() -> None:
         "written to a cache",
         "read from a cache: 44%",
         "summaries: 1",
-        "results pruned, messages edited: 1",
+        "pruned or edited: 1",
         "calls for a summary: 1",
         "failed attempts: 1",
         "shell",
