@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "a76dcbd8f70ccb4ee9e4a6f57052ee910886e58d7bb08ed18d4cf2750789b726"
+SCHEMA_DIGEST = "bf649575332fd1942bf8c4be09e5e58675f5bbeec26bb92fc5f8dcbee793a0ff"
 
 
 class _Statements(msgspec.Struct, frozen=True):

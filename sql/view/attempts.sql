@@ -23,7 +23,7 @@ SELECT session, session_id, format_version, last_seq AS seq, turn, step,
                                        min(e.seq + e.count - 1, g.last_seq) AS last_seq,
                                        e.type IN ('assistant/chunk', 'assistant/message', 'assistant/attempt') AS is_part,
                                        e.data ->> '$.turn' AS turn, e.data ->> '$.step' AS step,
-                                       e.data -> '$.interrupted' = 'true' AS interrupted, e.source_event_seqs AS sources,
+                                       (e.data -> '$.interrupted') = 'true' AS interrupted, e.source_event_seqs AS sources,
                                        coalesce(p.first_time, iif(e.type = 'assistant/chunk', e.time, NULL),
                                                 e.data ->> '$.stream[0].time0', e.data ->> '$.stream[0].time') AS first_chunk,
                                        -- a run that a fork cuts short does not tell how far it goes
@@ -35,13 +35,13 @@ SELECT session, session_id, format_version, last_seq AS seq, turn, step,
                                        iif(e.seq + e.count - 1 > g.last_seq, NULL,
                                            coalesce(p.finish, e.data ->> '$.chunk.reason.kind',
                                                     (SELECT value ->> '$.chunk.reason.kind' FROM json_each(e.data, '$.stream')
-                                                      WHERE type = 'object' AND value ->> '$.chunk.type' = 'finish'
+                                                      WHERE type = 'object' AND (value ->> '$.chunk.type') = 'finish'
                                                       ORDER BY key DESC LIMIT 1))) AS reason,
-                                       p.finish IS NOT NULL OR coalesce(e.data ->> '$.chunk.type' = 'finish', 0) AS finished,
+                                       p.finish IS NOT NULL OR coalesce((e.data ->> '$.chunk.type') = 'finish', 0) AS finished,
                                        iif(e.seq + e.count - 1 > g.last_seq, NULL,
                                            coalesce(p.usage, e.data -> '$.chunk.usage',
                                                     (SELECT value -> '$.chunk.usage' FROM json_each(e.data, '$.stream')
-                                                      WHERE type = 'object' AND value ->> '$.chunk.type' = 'usage'
+                                                      WHERE type = 'object' AND (value ->> '$.chunk.type') = 'usage'
                                                       ORDER BY key DESC LIMIT 1),
                                                     e.data -> '$.usage')) AS usage
                                   FROM sessions AS s

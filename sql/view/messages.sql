@@ -1,11 +1,11 @@
 -- One row: one message that the model sees now, as stored; `position` is its node's place on the surface, `text` the text in it.
 CREATE VIEW messages AS
 SELECT session, session_id, format_version, position, seq, message ->> '$.role' AS role,
-       (SELECT group_concat(block ->> '$.text', CAST(x'0A' AS TEXT))
+       (SELECT group_concat(block ->> '$.text', '"\n"' ->> '$')
           FROM (SELECT iif(type = 'object', value, '{}') AS block
-                  FROM json_each(iif(message ->> '$.content[0].type' = 'tool-result',
+                  FROM json_each(iif((message ->> '$.content[0].type') = 'tool-result',
                                      message -> '$.content[0].content', message -> '$.content')))
-         WHERE block ->> '$.type' = 'text') AS text,
+         WHERE (block ->> '$.type') = 'text') AS text,
        message
   FROM (SELECT s.id AS session, s.session_id, s.format_version,
                row_number() OVER (PARTITION BY s.id, s.session_id, s.format_version ORDER BY n.pos) - 1 AS position,

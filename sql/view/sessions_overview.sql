@@ -7,7 +7,7 @@ SELECT s.session, s.session_id, s.format_version,
        (SELECT CAST(e.data ->> '$.content[0].text' AS TEXT)
           FROM segments AS g JOIN events AS e
             ON e.type = 'user/message' AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
-         WHERE g.session = s.session AND e.data ->> '$.source.kind' = 'user'
+         WHERE g.session = s.session AND (e.data ->> '$.source.kind') = 'user'
          ORDER BY g.first_seq, e.seq LIMIT 1) AS first_prompt,
        s.cwd AS project, s.runtime,
        coalesce(
@@ -17,14 +17,14 @@ SELECT s.session, s.session_id, s.format_version,
          (SELECT CAST(coalesce(e.data ->> '$.message.source.model', e.data ->> '$.provenance.model') AS TEXT) FROM segments AS g JOIN events AS e
               ON e.type = 'assistant/message' AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
            WHERE g.session = s.session ORDER BY g.first_seq DESC, e.seq DESC LIMIT 1)) AS model,
-       (SELECT count(*) FROM segments AS g JOIN events AS e
+       (SELECT count(e.seq) FROM segments AS g JOIN events AS e
             ON e.type = 'turn/start' AND e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
          WHERE g.session = s.session) AS turns,
        s.next_seq AS events, s.inherited_count AS inherited,
        -- all that providers reported of its own calls: input, output, cache reads and writes
        (SELECT coalesce(sum(u.input_tokens + u.output_tokens + u.cache_read_tokens + u.cache_write_tokens), 0)
           FROM usage AS u WHERE u.session = s.session) AS tokens,
-       (SELECT count(*) FROM surface_nodes AS n WHERE n.session = s.session AND n.shadowed_by IS NULL) AS surface_nodes,
+       (SELECT count(n.seq) FROM surface_nodes AS n WHERE n.session = s.session AND n.shadowed_by IS NULL) AS surface_nodes,
        (SELECT e.time FROM segments AS g JOIN events AS e ON e.session = g.owner AND e.seq BETWEEN g.first_seq AND g.last_seq
          WHERE g.session = s.session ORDER BY g.first_seq, e.seq LIMIT 1) AS first_time,
        (SELECT coalesce((SELECT p.last_time FROM streams AS p WHERE p.session = e.session AND p.seq = e.seq AND p.at IS NULL), e.time)

@@ -23,7 +23,7 @@ SELECT t.session, t.session_id, t.format_version, t.seq, answer.seq AS result_se
              CROSS JOIN json_each(told.content) AS block
              WHERE iif(block.type = 'object', block.value, '{}') ->> '$.type' = 'tool-call'
                AND iif(block.type = 'object', block.value, '{}') ->> '$.id' = call_id LIMIT 1)) AS arguments,
-       (SELECT group_concat(block ->> '$.text', CAST(x'0A' AS TEXT))
+       (SELECT group_concat(block ->> '$.text', '"\n"' ->> '$')
           FROM (SELECT iif(type = 'object', value, '{}') AS block
                   FROM json_each(iif(answer.data ->> '$.message.content[0].type' = 'tool-result',
                                      answer.data -> '$.message.content[0].content',

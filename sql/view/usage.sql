@@ -51,10 +51,10 @@ SELECT session, session_id, format_version, seq, time, turn, step, kind, CAST(pr
                                  AND NOT EXISTS (
                                        SELECT 1 FROM events AS f
                                         WHERE f.session = e.session AND f.seq > e.seq AND f.seq < n.seq
-                                          AND f.type = 'assistant/chunk' AND f.data ->> '$.chunk.type' = 'finish')
+                                          AND f.type = 'assistant/chunk' AND (f.data ->> '$.chunk.type') = 'finish')
                              END
-                             AND coalesce(n.data ->> '$.turn' = e.data ->> '$.turn', n.data ->> '$.turn' IS NULL AND e.data ->> '$.turn' IS NULL)
-                             AND coalesce(n.data ->> '$.step' = e.data ->> '$.step', n.data ->> '$.step' IS NULL AND e.data ->> '$.step' IS NULL)
+                             AND coalesce((n.data ->> '$.turn') = (e.data ->> '$.turn'), (n.data ->> '$.turn') IS NULL AND (e.data ->> '$.turn') IS NULL)
+                             AND coalesce((n.data ->> '$.step') = (e.data ->> '$.step'), (n.data ->> '$.step') IS NULL AND (e.data ->> '$.step') IS NULL)
                         FROM events AS n
                         LEFT JOIN streams AS q ON q.session = n.session AND q.seq = n.seq
                        WHERE n.session = e.session AND n.seq > e.seq
