@@ -1,4 +1,4 @@
-"""Finds the real programs and packages that tests hold a store against, such as the `sqlite3` shell.
+"""Finds the real programs and packages that tests hold a store against: the `sqlite3` shell, say.
 
 A missing one skips the test, unless DSHSTORE_REQUIRE_REAL is set, as it is in CI: there nothing
 may be left out unnoticed, so it fails.

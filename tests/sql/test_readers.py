@@ -27,12 +27,12 @@ Found = dict[str, Rows]
 
 
 def write_odd(version: int) -> bytes:
-    """A log that says things in many scripts, half a character among them, its lines spaced oddly."""
+    """A log in many scripts, with half a character, and with a line that is spaced oddly."""
     log = LogBuilder(version)
     log.start_turn()
     log.start_step()
     log.header()
-    log.append("user/message", log.user(text("番茄缺水了吗？ 🍅\u2028‮"), text('"\\\n\t\x7f')))
+    log.append("user/message", log.user(text("番茄缺水了吗 🍅\u2028\u202e"), text('"\\\n\t\x7f')))
     log.append("user/message", log.user(text("half \ud83c of one"), text("")))
     call = {"type": "tool-call", "id": "呼び出し", "name": "看", "arguments": '{"何":"土"}'}
     log.settle([(text("好"), ["好"]), (call, ["{", '"何":"土"}'])])
