@@ -37,6 +37,7 @@ _MODES = {
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="tools/bench/run",
+        allow_abbrev=False,  # the program `run` looks for --peers too
         description="Measure dshstore beside what the demands on it name. Ratios of medians of "
         "processor times (calls of microseconds: of times on the wall), from sides that take "
         "turns; a missed demand is said, and fails nothing.",
@@ -73,6 +74,8 @@ def read_arguments() -> argparse.Namespace:
     unknown = set(arguments.comparison) - set(COMPARISONS)
     if unknown:
         parser.error(f"no comparison is called {', '.join(sorted(unknown))}")
+    if arguments.peers and arguments.comparison:
+        parser.error("--peers is a comparison of its own")
     return arguments
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+from apsw import Connection
 
 import dshstore
 from bench import reference
 from bench.clock import Clock, Span, check, run_alone, take_turns, time_calls
-from bench.logs import Log
 from bench.report import Demand, Row, compare_calls, compare_spans
 from bench.settings import SESSION, Setting, remove
 
@@ -45,6 +51,11 @@ _COPY_PLAIN = """
 INSERT INTO events
 SELECT 2, seq, type, time, data, source_event_seqs, surface_op
 FROM source.events WHERE session = 1;
+"""
+
+_FORK_BY_SQL = """
+INSERT INTO forks (session_id, created_at, header, parent, at)
+SELECT ?, 0, ?, id, next_seq - 1 FROM sessions WHERE id = 1
 """
 
 
@@ -88,44 +99,54 @@ def _replacer(session: dshstore.LiveSession) -> Callable[[int], None]:
 
 
 def compare_fork(setting: Setting) -> Iterator[Row]:
+    """A fork through `Store.fork` (then it is open for writing) and by plain SQL, beside copies."""
     log = setting.chunk
-    here = setting.imported(log)
-    plain = setting.fresh()
+    here, copied, plain = setting.imported(log), setting.copied(log), setting.fresh()
     run_alone("reference:import_log", log=str(log.path), store=str(plain))
-    with dshstore.open(setting.copied(log)) as store:
+    connection = reference.connect(copied)
+    with dshstore.open(copied) as store:
         expected = store.session(SESSION).surface
-
-        def fork() -> Span:
-            clock = Clock()
-            with clock():
-                made = store.fork(SESSION)
-            check(made.surface, expected, "surface of the fork")
-            made.close()
-            return clock.work
-
-        def copy(tables: str, source: str, statements: str) -> Span:
-            path, clock = setting.fresh(), Clock()
-            with reference.connect(path) as connection:
-                connection.execute(tables)
-            connection.execute("ATTACH ? AS source", (source,))
-            with clock():
-                connection.execute(statements)
-            connection.close()
-            remove(path)
-            return clock.work
-
-        spans = take_turns(
-            {
-                "fork": fork,
-                "copy": lambda: copy(_COPIED, str(here), _COPY),
-                "plain": lambda: copy(reference.CREATE, str(plain), _COPY_PLAIN),
-            },
-            setting.mode.rounds,
-        )
-    what = f"fork a session of {log.events:,} events, {len(expected)} live"
-    yield _fork_row(what, spans["fork"], "copy of its rows", spans["copy"], log)
-    yield _fork_row(f"{what}; REF", spans["fork"], "copy of REF's rows", spans["plain"], log)
+        sides = {
+            "Store.fork": partial(_fork, store, expected),
+            "plain SQL": partial(_fork_by_sql, store, connection, expected),
+            "copy of its rows": partial(_copy, setting, _COPIED, here, _COPY),
+            "copy of REF's rows": partial(_copy, setting, reference.CREATE, plain, _COPY_PLAIN),
+        }
+        spans = take_turns(sides, setting.mode.rounds)
+    connection.close()
+    forks, copies = list(sides)[:2], list(sides)[2:]
+    for fork, copy in product(forks, copies):
+        what = f"fork of {log.events:,} events, {len(expected)} live, by {fork}"
+        both = "fork", spans[fork], copy, spans[copy]
+        yield compare_spans("fork", what, both, _FORK, log.events)
 
 
-def _fork_row(what: str, ours: list[Span], name: str, theirs: list[Span], log: Log) -> Row:
-    return compare_spans("fork", what, ("fork", ours, name, theirs), _FORK, log.events)
+def _fork(store: dshstore.Store, expected: list[int]) -> Span:
+    clock = Clock()
+    with clock():
+        made = store.fork(SESSION)
+    check(made.surface, expected, "surface of the fork")
+    made.close()
+    return clock.work
+
+
+def _fork_by_sql(store: dshstore.Store, connection: Connection, expected: list[int]) -> Span:
+    clock, id = Clock(), str(uuid.uuid4())
+    header = {"type": "session", "version": 0, "id": id, "createdAt": 0, "delegationDepth": 0}
+    made = id, json.dumps({**header, "parentSession": SESSION})
+    with clock():
+        connection.execute(_FORK_BY_SQL, made)
+    check(store.session(id).surface, expected, "surface of the fork")
+    return clock.work
+
+
+def _copy(setting: Setting, tables: str, source: Path, statements: str) -> Span:
+    path, clock = setting.fresh(), Clock()
+    connection = reference.connect(path)
+    connection.execute(tables)
+    connection.execute("ATTACH ? AS source", (str(source),))
+    with clock():
+        connection.execute(statements)
+    connection.close()
+    remove(path)
+    return clock.work
