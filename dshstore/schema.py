@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "bf649575332fd1942bf8c4be09e5e58675f5bbeec26bb92fc5f8dcbee793a0ff"
+SCHEMA_DIGEST = "82f8376db0cebf81c3e137b401dc12b2a33db84c433d883029a3848dbb71836e"
 
 
 class _Statements(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ import msgspec
 T = TypeVar("T", bound=msgspec.Struct)
 
 _STATEMENT = re.compile(r"^CREATE (?:UNIQUE )?(TABLE|INDEX|VIEW|TRIGGER) (\w+)", re.MULTILINE)
+_ONE_ROW = re.compile(r"(?P<head>INSERT INTO .*\sVALUES )\((?P<row>:\w+(?:, :\w+)*)\)", re.DOTALL)
 _BLOCK = re.compile(r"^-- (\w+): (.*)$", re.MULTILINE)
 
 
@@ -26,6 +27,17 @@ class Statement(msgspec.Struct, frozen=True):
 
     name: str
     sql: str
+
+    def for_rows(self, count: int) -> str | None:
+        """The INSERT of one row as one of `count` rows; None for any other statement.
+
+        Its parameters are a sequence: those of the first row, of the second, and so on.
+        """
+        match = _ONE_ROW.fullmatch(self.sql)
+        if match is None:
+            return None
+        row = f"({', '.join('?' * match['row'].count(':'))})"
+        return match["head"] + ", ".join([row] * count)
 
 
 class SchemaObject(msgspec.Struct, frozen=True):

@@ -32,6 +32,25 @@ class _Read(msgspec.Struct, frozen=True):
     one: Statement
 
 
+def test_an_insert_of_one_row_can_be_one_of_several() -> None:
+    one = Statement("one", "INSERT INTO t (a, b)\nVALUES (:a, :b)")
+    assert one.for_rows(2) == "INSERT INTO t (a, b)\nVALUES (?, ?), (?, ?)"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT :a",
+        "INSERT INTO t (a) SELECT :a",
+        "INSERT INTO t (a) VALUES (:a + 1)",
+        "INSERT INTO t (a) VALUES (:a) ON CONFLICT DO NOTHING",
+        "INSERT INTO t (a) VALUES (:a) RETURNING a",
+    ],
+)
+def test_any_other_statement_stays_one(sql: str) -> None:
+    assert Statement("other", sql).for_rows(2) is None
+
+
 def test_objects_come_tables_first_and_triggers_last() -> None:
     kinds = [item.kind for item in schema_objects()]
     assert set(kinds) == {"table", "index", "view", "trigger"}

@@ -11,11 +11,12 @@ CREATE TABLE sessions (
   forked_at        INTEGER,
   next_seq         INTEGER NOT NULL DEFAULT 0,       -- kept by triggers
   inherited_count  INTEGER NOT NULL DEFAULT 0,       -- kept by triggers: events before the cut of a fork
-  cwd              TEXT    GENERATED ALWAYS AS (CAST(header ->> '$.cwd' AS TEXT)) VIRTUAL,
-  parent_session   TEXT    GENERATED ALWAYS AS (CAST(header ->> '$.parentSession' AS TEXT)) VIRTUAL,
-  origin           TEXT    GENERATED ALWAYS AS (CAST(header ->> '$.origin' AS TEXT)) VIRTUAL,
-  delegation_depth INTEGER GENERATED ALWAYS AS (CAST(header ->> '$.delegationDepth' AS INTEGER)) VIRTUAL,
-  agent_preset     TEXT    GENERATED ALWAYS AS (CAST(header ->> '$.agentPreset' AS TEXT)) VIRTUAL,
+  -- members of the header, kept by triggers: columns generated from it would be worked out at every event that enters
+  cwd              TEXT,
+  parent_session   TEXT,
+  origin           TEXT,
+  delegation_depth INTEGER,
+  agent_preset     TEXT,
   UNIQUE (session_id, format_version)
 ) STRICT;
 

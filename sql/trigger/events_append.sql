@@ -3,5 +3,4 @@ CREATE TRIGGER events_append AFTER INSERT ON events
 WHEN NEW.surface_op = '"append"' AND NEW.surface_formats >> (SELECT format_version FROM sessions WHERE id = NEW.session) & 1
 BEGIN
   INSERT INTO surface_nodes (session, seq, pos, owner) VALUES (NEW.session, NEW.seq, NEW.seq, NEW.session);
-  UPDATE sessions SET next_seq = NEW.seq + 1 WHERE id = NEW.session;
 END;

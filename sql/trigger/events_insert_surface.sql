@@ -6,8 +6,9 @@ WHEN (NEW.surface_op IS NOT NULL OR NEW.source_event_seqs IS NOT NULL OR NEW.sur
           AND NEW.surface_formats >> (SELECT format_version FROM sessions WHERE id = NEW.session) & 1)
 BEGIN
   INSERT INTO surface_rules (session, seq, type, data, source_event_seqs, surface_op, ignorable, version, eligible)
-  SELECT NEW.session, NEW.seq, NEW.type,
-         CASE WHEN NEW.surface_op IS NOT '"append"' THEN NEW.data END, -- it may be large, and an append is not compared
-         NEW.source_event_seqs, NEW.surface_op, NEW.ignorable, format_version, NEW.surface_formats >> format_version & 1
-    FROM sessions WHERE id = NEW.session;
+  VALUES (NEW.session, NEW.seq, NEW.type,
+          CASE WHEN NEW.surface_op IS NOT '"append"' THEN NEW.data END, -- it may be large, and an append is not compared
+          NEW.source_event_seqs, NEW.surface_op, NEW.ignorable,
+          (SELECT format_version FROM sessions WHERE id = NEW.session),
+          NEW.surface_formats >> (SELECT format_version FROM sessions WHERE id = NEW.session) & 1);
 END;

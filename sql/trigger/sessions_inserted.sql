@@ -4,6 +4,14 @@ BEGIN
   -- before the insert a number that is still to come looks like -1, so that one is never given; nor is one that leaves no next
   SELECT RAISE(ABORT, 'session-number-invalid') WHERE NEW.id NOT BETWEEN 1 AND 9007199254740991;
 
+  UPDATE sessions
+     SET cwd              = CAST(NEW.header ->> '$.cwd' AS TEXT),
+         parent_session   = CAST(NEW.header ->> '$.parentSession' AS TEXT),
+         origin           = CAST(NEW.header ->> '$.origin' AS TEXT),
+         delegation_depth = CAST(NEW.header ->> '$.delegationDepth' AS INTEGER),
+         agent_preset     = CAST(NEW.header ->> '$.agentPreset' AS TEXT)
+   WHERE id = NEW.id;
+
   INSERT INTO segments (session, first_seq, last_seq, owner)
   VALUES (NEW.id, coalesce(NEW.forked_at + 1, 0), 9007199254740991, NEW.id);
 

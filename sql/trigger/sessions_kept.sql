@@ -1,5 +1,4 @@
 -- next_seq and inherited_count move only while an event stands at next_seq, or once when a session begins with a cut.
--- (Looked at after the update: a trigger before it would make SQLite work out the generated columns twice for every event.)
 CREATE TRIGGER sessions_kept AFTER UPDATE OF next_seq, inherited_count ON sessions
 WHEN NOT EXISTS (
        SELECT 1 FROM events

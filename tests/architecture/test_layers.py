@@ -19,6 +19,10 @@ ROWS: tuple[tuple[str, ...], ...] = (
     (
         "jsontext",
         "sqlfiles",
+        "db.refusals",
+        "db.connecting",
+        "db.asking",
+        "db.database",
         "db",
         "streams.records",
         "streams.assembly",

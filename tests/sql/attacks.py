@@ -25,6 +25,7 @@ INSERT_FORK = (
     "INSERT INTO forks (session_id, created_at, header, parent, at)"
     " VALUES (:session_id, 0, '{}', :parent, :at)"
 )
+SPAN = "INSERT INTO surface_spans VALUES "
 INSERT_IMPORT = (
     "INSERT INTO imports (session, path, encoding, size, sha256, kept_size, kept_sha256,"
     " lines, frames, events, imported_at) VALUES (?, 'a.jsonl', 'plain', 9, '', 9, '', 1, 0, 0, 0)"
@@ -183,6 +184,9 @@ _IDENTITY = {
     " WHERE id = 3",
     "a session gets another format": "UPDATE sessions SET format_version = 3 WHERE id = 3",
     "a session gets another time": "UPDATE sessions SET created_at = 1 WHERE id = 3",
+    "a session says another folder than its header": "UPDATE sessions SET cwd = '/x' WHERE id = 3",
+    "a session gets another parent": "UPDATE sessions SET parent_session = 's1' WHERE id = 3",
+    "a session gets another depth": "UPDATE sessions SET delegation_depth = 7 WHERE id = 3",
     "a session gets another header": "UPDATE sessions SET header = '{}' WHERE id = 3",
     "a session gets another header line": "UPDATE sessions SET header_raw = x'7b7d' WHERE id = 3",
     "a session gets another runtime": "UPDATE sessions SET runtime = 'x' WHERE id = 3",
@@ -268,9 +272,9 @@ _SURFACE = {
     "a node enters no session": NODE + "(99, 0, 0, 99)",
     "a node has no session": NODE + "(NULL, 0, 0, 1)",
     "a node is upserted": NODE + "(1, 3, 9, 1) ON CONFLICT DO UPDATE SET pos = 9",
-    "a span is replaced by nothing": "INSERT INTO surface_spans VALUES (1, 6, 0, 2)",
-    "a span is replaced by an event that is there": "INSERT INTO surface_spans VALUES (1, 5, 0, 2)",
-    "a span is replaced in an empty session": "INSERT INTO surface_spans VALUES (3, 0, 0, 0)",
+    "a span is replaced by nothing": SPAN + '(1, 6, \'{"start":0,"end":2}\')',
+    "a span is replaced by an event that is there": SPAN + '(1, 5, \'{"start":0,"end":2}\')',
+    "a span is replaced in an empty session": SPAN + '(3, 0, \'{"start":0,"end":0}\')',
     "a shadowed node enters": "INSERT INTO surface_nodes (session, seq, pos, owner, shadowed_by)"
     " VALUES (1, 1, 1, 1, 3)",
     "a node is shadowed": "UPDATE surface_nodes SET shadowed_by = 5 WHERE session = 1 AND seq = 2",
@@ -346,7 +350,7 @@ _OWN = {
         "BLOB value in TEXT column events.surface_op",
     ),
     "a session id is a BLOB": (SESSION + "(x'61', 4, 0, '{}')", "BLOB value in TEXT column"),
-    "a header is a word": (SESSION + "('n', 4, 0, 'word')", "malformed JSON"),
+    "a header is a word": (SESSION + "('n', 4, 0, 'word')", "header-invalid"),
     "a boundary is a float": (FORKS + "('n', 0, '{}', 1, 1.5)", "INTEGER column"),
     "a header is a BLOB": (SESSION + "('n', 4, 0, x'7b7d')", "BLOB value in TEXT column"),
     "a body is a text": (STREAM + "(2, 4, NULL, 1, 'x')", "TEXT value in BLOB column streams.body"),

@@ -66,6 +66,21 @@ def test_parameters_are_named_or_in_order_one_row_or_many(database: Database) ->
     assert database.query(SELECT) == [(1, "one"), (2, "two"), (3, "three"), (4, None)]
 
 
+@pytest.mark.parametrize("count", [7, 8, 64, 65, 200])
+def test_of_many_rows_the_refused_one_is_named_and_none_is_written(
+    database: Database, count: int
+) -> None:
+    rows: list[Any] = [(number, "x") for number in range(count)]
+    for place in {0, count // 2, count - 1}:
+        doubled = [*rows[: place + 1], rows[place], *rows[place + 1 :]]
+        with pytest.raises(RuleBroken) as broken:
+            database.write([(INSERT, doubled)])
+        assert broken.value.row == rows[place]
+        assert database.query(COUNT) == [(0,)]
+    database.write([(INSERT, rows)])
+    assert database.query(SELECT) == rows
+
+
 def test_items_are_made_while_they_are_written_and_see_what_was(database: Database) -> None:
     seen = []
 

@@ -1,0 +1,16 @@
+"""The only part that talks to SQLite: the seam behind which another driver can sit."""
+
+from dshstore.db.asking import Parameters, Row
+from dshstore.db.connecting import PAGE_SIZE, Durability
+from dshstore.db.database import Database, Mode
+from dshstore.db.refusals import BUSY_TIMEOUT
+
+__all__ = [
+    "BUSY_TIMEOUT",
+    "PAGE_SIZE",
+    "Database",
+    "Durability",
+    "Mode",
+    "Parameters",
+    "Row",
+]

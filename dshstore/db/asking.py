@@ -1,0 +1,88 @@
+"""A user's own SQL: it can only read, and what is wrong with it is told with its place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+
+from dshstore.db.refusals import message_of
+from dshstore.errors import QueryFailed
+
+#: The parameters of one row. Names are bound in the order in which they first stand in the
+#: statement when a sequence is given.
+Parameters = Mapping[str, Any] | Sequence[Any]
+Row = tuple[Any, ...]
+
+
+def ask(
+    connection: apsw.Connection, sql: str, parameters: Parameters, seconds: float | None
+) -> tuple[list[str], Iterator[Row]]:
+    """Run one statement on a connection that from then on can only read (see `Database.ask`)."""
+    connection.authorizer = _reading_only
+    deadline = float("inf") if seconds is None else time.monotonic() + seconds
+    # without a deadline too: a handler in Python lets Ctrl-C in
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
+    columns: list[str] = []
+
+    def describe(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:
+        if columns and cursor.has_vdbe:  # a comment has none
+            raise QueryFailed("one statement at a time", sql, len(sql) - len(statement))
+        columns.extend(str(column[0]) for column in cursor.get_description())
+        return True
+
+    cursor = connection.cursor()
+    cursor.exec_trace = describe
+    with _asking(sql, seconds):
+        cursor.execute(sql, parameters)
+    return columns, _rows(cursor, sql, seconds)
+
+
+def _rows(cursor: apsw.Cursor, sql: str, seconds: float | None) -> Iterator[Row]:
+    with _asking(sql, seconds):
+        yield from cursor
+
+
+@contextmanager
+def _asking(sql: str, seconds: float | None) -> Iterator[None]:
+    try:
+        yield
+    except apsw.InterruptError as error:
+        raise QueryFailed(f"stopped: it took longer than {seconds:g} s", sql) from error
+    except apsw.AuthError as error:
+        raise QueryFailed(
+            f"not allowed: this connection only reads ({message_of(error)})", sql
+        ) from error
+    except KeyError as error:
+        raise QueryFailed(f"no value is given for the parameter :{error.args[0]}", sql) from error
+    except (apsw.Error, TypeError, ValueError) as error:
+        offset = getattr(error, "error_offset", -1)  # in bytes
+        place = len(sql.encode()[:offset].decode(errors="ignore")) if offset >= 0 else None
+        raise QueryFailed(message_of(error), sql, place) from error
+
+
+#: What a user's SQL may do: read, call functions, recurse, and describe tables.
+_READING = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
+_DESCRIBING = {
+    "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo",
+    "foreign_key_list", "database_list", "function_list", "compile_options", "user_version",
+    "application_id", "page_size", "page_count", "freelist_count", "journal_mode", "encoding",
+    "schema_version", "collation_list", "pragma_list", "module_list",
+}  # fmt: skip
+
+
+def _reading_only(
+    action: int, first: str | None, second: str | None, database: str | None, source: str | None
+) -> int:
+    if action in _READING:
+        return apsw.SQLITE_OK
+    if (
+        action == apsw.SQLITE_PRAGMA
+        and first in _DESCRIBING
+        and (second is None or first not in ("user_version", "application_id", "journal_mode"))
+    ):
+        return apsw.SQLITE_OK
+    return apsw.SQLITE_DENY

@@ -1,0 +1,216 @@
+"""One SQLite connection: open, query, write atomically, back up, ask in a user's words.
+
+The seam of the store: no cursor and no transaction crosses it. It knows nothing of what a store
+holds; `schema` tells what is one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+import apsw
+
+from dshstore.db.asking import Parameters, Row, ask
+from dshstore.db.connecting import (
+    PAGE_SIZE,
+    Durability,
+    configured,
+    connect,
+    connect_peeking,
+    connect_reading,
+)
+from dshstore.db.refusals import BUSY_TIMEOUT, errors, message_of, translated
+from dshstore.errors import RuleBroken, WriteFailed
+from dshstore.sqlfiles import Statement
+
+Mode = Literal["read", "write"]
+
+#: Rows that one statement inserts, as long as there are so many.
+_ROWS_AT_ONCE = (64, 8)
+
+
+class Database:
+    """An open SQLite file. Not for use by two threads at once."""
+
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
+        self._connection = connection
+        self.path = path
+
+    @classmethod
+    def open(cls, path: str, mode: Mode, *, durability: Durability = "FULL") -> Database:
+        """Open an existing file. `read` never changes a row; it works in read-only folders too."""
+        with errors(path):
+            if mode == "write":
+                return cls(configured(connect(path, "rw"), durability), path)
+            return cls(configured(connect_reading(path), None), path)
+
+    @classmethod
+    def peek(cls, path: str) -> Database:
+        """Open a file whose nature is not known, so that not a byte of it or beside it changes."""
+        with errors(path):
+            return cls(connect_peeking(path), path)
+
+    @classmethod
+    def create(cls, path: str, build: Callable[[Database], None]) -> Database:
+        """Open a new or empty file and let `build` fill it in one transaction.
+
+        Processes that create one file at once wait for each other; `build` finds what the first
+        of them built. The file is readable and writable by its owner alone.
+        """
+        with errors(path), suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with errors(path):
+            connection = connect(path, "rw")
+            connection.pragma("page_size", PAGE_SIZE)
+            database = cls(configured(connection, "FULL"), path)
+            with database._transaction():
+                build(database)
+            return database
+
+    def close(self) -> None:
+        """Close the file; doing so twice is harmless."""
+        with errors(self.path):
+            self._connection.close()
+
+    def set_journal_wal(self) -> str:
+        """Switch to write-ahead logging; the mode that it really became, or stayed: `delete`."""
+        deadline = time.monotonic() + BUSY_TIMEOUT
+        while True:
+            try:
+                return str(self._connection.pragma("journal_mode", "wal"))
+            except (apsw.IOError, apsw.ProtocolError):  # of a file system without shared memory
+                return str(self.pragma("journal_mode"))
+            except apsw.BusyError as error:  # the switch does not wait for locks by itself
+                if time.monotonic() > deadline:
+                    raise translated(error, self.path) from error
+                time.sleep(0.01)
+
+    def pragma(self, name: str, value: int | None = None) -> Any:
+        """Read or set one pragma."""
+        with errors(self.path):
+            return self._connection.pragma(name, *(() if value is None else (value,)))
+
+    def execute_script(self, sql: str) -> None:
+        """Run statements without parameters, such as those that build a store."""
+        with errors(self.path):
+            self._connection.execute(sql)
+
+    def query(self, statement: Statement, parameters: Parameters = ()) -> list[Row]:
+        """All rows of one statement; none for a text that no column can hold."""
+        with errors(self.path):
+            try:
+                return self._connection.execute(statement.sql, parameters).fetchall()
+            except UnicodeEncodeError:  # half a surrogate pair, as a name that is not UTF-8 has
+                return []
+
+    def write(self, items: Iterable[tuple[Statement, Parameters | list[Parameters]]]) -> None:
+        """Run all items in one transaction: all of them, or none.
+
+        An item is a statement with the parameters of one row, or with a list of them. `items` is
+        read lazily inside the transaction, so a generator that queries sees what it wrote, and
+        what it raises undoes everything. Raises RuleBroken with the row that a trigger refused.
+        """
+        with self._transaction():
+            for statement, parameters in items:
+                if isinstance(parameters, list):
+                    self._execute_many(statement, parameters)
+                else:
+                    self._execute_many(statement, [parameters])
+
+    def _execute_many(self, statement: Statement, rows: list[Parameters]) -> None:
+        """Run the statement for every row.
+
+        Before each statement SQLite keeps a copy of every page that it will change, should it be
+        refused, so many rows go into one. A refused one is tried again row by row.
+        """
+        at = 0
+        for width in _ROWS_AT_ONCE if rows and isinstance(rows[0], tuple) else ():
+            sql = statement.for_rows(width) if len(rows) - at >= width else None
+            while sql is not None and len(rows) - at >= width:
+                several = rows[at : at + width]
+                at += width
+                try:
+                    with errors(self.path):
+                        self._connection.execute(sql, tuple(chain.from_iterable(several)))
+                except RuleBroken:
+                    self._execute_each(statement, several)
+        self._execute_each(statement, rows[at:])
+
+    def _execute_each(self, statement: Statement, rows: list[Parameters]) -> None:
+        for row in rows:
+            with errors(self.path):
+                try:
+                    self._connection.execute(statement.sql, row)
+                except apsw.ConstraintError as error:
+                    raise RuleBroken(message_of(error), row) from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._roll_back()  # what an interrupt (Ctrl-C comes anywhere) left open
+        try:
+            self.execute_script("BEGIN IMMEDIATE")
+            yield  # what this raises is no error of the store
+            self.execute_script("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        if not self._connection.get_autocommit():
+            self.execute_script("ROLLBACK")
+
+    def backup(self, destination: str) -> None:
+        """Copy the whole file, as it is at one moment, to a new file, while others write.
+
+        Nothing is left at `destination` when it raises.
+        """
+        with errors(destination):
+            try:
+                os.close(os.open(destination, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            except FileExistsError:
+                raise WriteFailed(f"{destination}: the file exists; name a new one") from None
+            try:
+                self._copy_to(destination)
+            except BaseException:
+                Path(destination).unlink()
+                raise
+
+    def _copy_to(self, destination: str) -> None:
+        target = connect(destination, "rw")
+        self._connection.execute("BEGIN")
+        try:  # inside a transaction that reads, what others write does not begin the copy anew
+            self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            with target.backup("main", self._connection, "main") as copying:
+                while not copying.done:
+                    copying.step(1024)
+            target.pragma("journal_mode", "wal")
+        finally:
+            target.close()
+            self._connection.execute("COMMIT")
+
+    def read_together(
+        self, items: Iterable[tuple[Statement, Parameters]]
+    ) -> Generator[tuple[list[str], Iterator[Row]], None, None]:
+        """`ask` each statement in one transaction: all tell of the same moment."""
+        self.execute_script("BEGIN")
+        try:
+            for statement, parameters in items:
+                yield self.ask(statement.sql, parameters)
+        finally:
+            self._connection.authorizer = None
+            self._roll_back()
+
+    def ask(
+        self, sql: str, parameters: Parameters, seconds: float | None = None
+    ) -> tuple[list[str], Iterator[Row]]:
+        """Run one statement of a user's: column names and rows as they come; it can only read.
+
+        Raises QueryFailed with the place in the SQL, also when it takes longer than `seconds`.
+        """
+        return ask(self._connection, sql, parameters, seconds)
