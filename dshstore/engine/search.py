@@ -29,7 +29,7 @@ from dshstore.engine.searching.sidefile import (
     find_matches,
 )
 from dshstore.engine.searching.snippets import Span, find_phrases, make_snippet
-from dshstore.engine.searching.texts import SAID, Role
+from dshstore.engine.searching.texts import SAID, Role, to_list
 from dshstore.errors import QueryFailed, StoreBusy, StoreError
 from dshstore.model import StoredEvent
 from dshstore.sqlfiles import Statement, load
@@ -175,10 +175,10 @@ class _Choice(msgspec.Struct, frozen=True):
     @property
     def parameters(self) -> dict[str, Any]:
         return {
-            "roles": _list(self.roles),
+            "roles": to_list(self.roles),
             "since": self.since,
-            "sessions": _list(self.sessions),
-            "parts": _list(self.parts),
+            "sessions": to_list(self.sessions),
+            "parts": to_list(self.parts),
         }
 
     def holds(self, session: texts.SearchedSession, text: texts.Text) -> bool:
@@ -194,10 +194,6 @@ class _Choice(msgspec.Struct, frozen=True):
         if self.sessions is not None and session.key not in self.sessions:
             return False
         return self.parts is None or any(key == session.key for key, *_ in self.parts)
-
-
-def _list(values: Any) -> str | None:
-    return None if values is None else msgspec.json.encode(values).decode()
 
 
 def _matches(index: Database, query: Query, asked: str, chosen: _Choice, limit: int) -> list[Match]:

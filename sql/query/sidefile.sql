@@ -1,6 +1,6 @@
 -- span: between which texts those of some sessions stand
 SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM texts
- WHERE :parts IS NULL OR session IN (SELECT value ->> 0 FROM json_each(:parts));
+ WHERE session IN (SELECT value ->> 0 FROM json_each(:parts));
 
 -- floor: of more texts that match than are ranked, the first one that is
 SELECT coalesce(min(id), 0)
@@ -31,7 +31,19 @@ SELECT t.session, t.seq, t.role, t.time, bm25(words) AS score
  ORDER BY score, t.id DESC LIMIT :limit;
 
 -- seen: what a side file knows of each session
-SELECT session, next_seq, born, last, own_from FROM seen;
+SELECT session, next_seq, born, last, own_from FROM seen
+ WHERE :keys IS NULL OR session IN (SELECT value FROM json_each(:keys));
+
+-- ends: the same in short
+SELECT session, next_seq, own_from FROM seen;
+
+-- witness: rows that were in the store when all of this was seen, and what they held
+SELECT event, import, session, held FROM witness;
+
+-- call_witness: take others for it
+INSERT INTO witness (id, event, import, session, held) VALUES (1, :event, :import, :session, :held)
+    ON CONFLICT (id) DO UPDATE
+   SET event = excluded.event, import = excluded.import, session = excluded.session, held = excluded.held;
 
 -- last_id: the last text that was taken in
 SELECT coalesce(max(id), 0) FROM texts;

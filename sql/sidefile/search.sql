@@ -9,6 +9,16 @@ CREATE TABLE seen (
   own_from INTEGER NOT NULL                          -- events before it are found with the session's parent
 ) STRICT;
 
+-- The one row: the event, the import and the session that were the store's last when all of this was seen, and what they held. While the
+-- store has them still, it holds everything that was seen, for a store only grows; when not, it may have gone back, or be another one.
+CREATE TABLE witness (
+  id      INTEGER PRIMARY KEY CHECK (id = 1),
+  event   INTEGER,                                   -- rowid
+  import  INTEGER,
+  session INTEGER,
+  held    TEXT NOT NULL
+) STRICT;
+
 -- One row: one text of an event, in the order in which they were taken in.
 CREATE TABLE texts (
   id      INTEGER PRIMARY KEY,

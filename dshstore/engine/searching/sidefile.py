@@ -25,8 +25,9 @@ import msgspec
 from dshstore.db import Database, Parameters
 from dshstore.engine.searching import texts
 from dshstore.engine.searching.terms import UNICODE, spread_terms
-from dshstore.engine.searching.texts import SearchedSession
-from dshstore.errors import SearchIndexUnwritten, StoreBusy, StoreError, WriteFailed
+from dshstore.engine.searching.texts import SearchedSession, to_list
+from dshstore.errors import NotAStore, SearchIndexUnwritten, StoreBusy, StoreError, WriteFailed
+from dshstore.model import MAX_SAFE
 from dshstore.sqlfiles import Statement, load, side_script
 
 #: "dshi" in ASCII, in the SQLite header of every side file.
@@ -67,6 +68,9 @@ class _Statements(msgspec.Struct, frozen=True):
     floor: Statement
     matches: Statement
     seen: Statement
+    ends: Statement
+    witness: Statement
+    call_witness: Statement
     last_id: Statement
     add_words: Statement
     add_text: Statement
@@ -151,7 +155,9 @@ class SideFile:
         except _StoreFailed as failure:
             raise failure.error from None
         except (StoreError, Doubt, OSError) as error:
-            warnings.warn(SearchIndexUnwritten(self.path, str(error)), stacklevel=2)
+            reason = error.reason if isinstance(error, NotAStore) else str(error)
+            reason = reason.removeprefix(f"{self.path}: ")
+            warnings.warn(SearchIndexUnwritten(self.path, reason), stacklevel=2)
         folder = tempfile.mkdtemp(prefix="dshstore-search-")
         try:
             return self._brought_up(f"{folder}/index"), folder
@@ -172,12 +178,15 @@ class SideFile:
                     if time.monotonic() > deadline:
                         raise
                 except (StoreError, Doubt) as error:
-                    folder = Path(self.path).parent
-                    if last_try or isinstance(error, WriteFailed) or not os.access(folder, os.W_OK):
+                    if last_try or (self._identity() == identity and self._is_shut(error)):
                         raise
                     self._discard(identity)
                     break
         raise AssertionError("unreachable")
+
+    def _is_shut(self, error: Exception) -> bool:
+        """Whether it cannot be written there, rather than that what is there is not right."""
+        return isinstance(error, WriteFailed) or not os.access(Path(self.path).parent, os.W_OK)
 
     def _identity(self) -> int | None:
         """Which file it is that stands there; None without one."""
@@ -230,17 +239,24 @@ class SideFile:
 
     def _compare(self, database: Database) -> _Plan:
         with _reading_store():
-            now = {session.key: session for session in texts.searched_sessions(self._store)}
-            kept = {
-                seen.session: seen
-                for seen in (_Seen(*row) for row in database.query(_SQL.seen))
-                if seen.session in now and seen.is_of(now[seen.session])
-            }
-            ends = ((seen.session, seen.next_seq) for seen in kept.values())
-            lasts = texts.last_events(self._store, ends)
-        kept = {key: seen for key, seen in kept.items() if lasts[key] == seen.last}
+            keys = None
+            witnesses = cast(list[texts.Witness], database.query(_SQL.witness))
+            is_witnessed = any(texts.is_witnessed(self._store, row) for row in witnesses)
+            if is_witnessed:
+                ends = {(key, end, own) for key, end, own in database.query(_SQL.ends)}
+                keys = {key for key, _, _ in ends ^ texts.session_ends(self._store)}
+                if not keys:
+                    return _Plan([], [])
+            now = {s.key: s for s in texts.searched_sessions(self._store, keys)}
+            seen = [_Seen(*row) for row in database.query(_SQL.seen, {"keys": to_list(keys)})]
+            kept = {s.session: s for s in seen if s.session in now and s.is_of(now[s.session])}
+            if not is_witnessed:
+                lasts = texts.last_events(
+                    self._store, [(known.session, known.next_seq) for known in kept.values()]
+                )
+                kept = {key: known for key, known in kept.items() if lasts[key] == known.last}
         return _Plan(
-            [key for (key, *_) in database.query(_SQL.seen) if key not in kept],
+            [known.session for known in seen if known.session not in kept],
             [
                 (session, kept[key].next_seq if key in kept else 0)
                 for key, session in now.items()
@@ -283,7 +299,10 @@ class SideFile:
                 last = texts.last_events(self._store, [(session.key, upto)])[session.key]
             yield _SQL.keep, (session.key, upto, session.born, last, session.own_from)
             if left <= 0:
-                return
+                break
+        with _reading_store():
+            witness = texts.call_witness(self._store)
+        yield _SQL.call_witness, witness
 
 
 def find_matches(index: Database, wanted: Mapping[str, Any], limit: int) -> list[Match]:
@@ -292,7 +311,9 @@ def find_matches(index: Database, wanted: Mapping[str, Any], limit: int) -> list
     `wanted` has `match`, an expression of FTS5, and as JSON lists, None for all, `roles`,
     `sessions` and `parts` (of logs: session, first and last seq); `since` is epoch ms.
     """
-    [(first, last)] = index.query(_SQL.span, {"parts": wanted["parts"]})
+    first, last = 0, MAX_SAFE
+    if wanted["parts"] is not None:
+        [(first, last)] = index.query(_SQL.span, {"parts": wanted["parts"]})
     span = {**wanted, "first": first, "last": last}
     [(floor,)] = index.query(_SQL.floor, {**span, "ranked": RANKED})
     found = index.query(_SQL.matches, {**span, "first": floor, "limit": limit})

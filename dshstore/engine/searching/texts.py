@@ -40,6 +40,9 @@ _decode = msgspec.json.Decoder().decode
 
 class _Statements(msgspec.Struct, frozen=True):
     sessions: Statement
+    ends: Statement
+    latest: Statement
+    witness: Statement
     last_events: Statement
     page: Statement
 
@@ -70,15 +73,49 @@ class Text(msgspec.Struct, frozen=True):
     text: str
 
 
-def searched_sessions(store: Database) -> list[SearchedSession]:
-    """The sessions that are searched, in the order in which they were made."""
-    return [SearchedSession(*row) for row in store.query(_SQL.sessions)]
+def to_list(values: Iterable[Any] | None) -> str | None:
+    """Values as a JSON list, for a statement to look them up in; None stays None, for all."""
+    return None if values is None else msgspec.json.encode(list(values)).decode()
+
+
+def searched_sessions(store: Database, keys: Iterable[int] | None = None) -> list[SearchedSession]:
+    """The sessions that are searched, all or those of these keys, in the order of their making."""
+    return [SearchedSession(*row) for row in store.query(_SQL.sessions, {"keys": to_list(keys)})]
+
+
+def session_ends(store: Database) -> set[tuple[int, int, int]]:
+    """Of each of these sessions its key, next seq and `own_from`: quicker than all of them."""
+    return {(key, end, own) for key, end, own in store.query(_SQL.ends)}
+
+
+#: The number of an event's row, of an import and of a session, each None for none, and as text
+#: what these rows hold.
+Witness = tuple[int | None, int | None, int | None, str]
+
+
+def call_witness(store: Database) -> Witness:
+    """The rows that were last written to the store."""
+    [(event, log, session)] = store.query(_SQL.latest)
+    return event, log, session, _held(store, event, log, session)
+
+
+def is_witnessed(store: Database, witness: Witness) -> bool:
+    """Whether the store still has the rows that were once its last.
+
+    What was in it then is in it now, but for deleted sessions: a store only grows.
+    """
+    *rows, held = witness
+    return _held(store, *rows) == held
+
+
+def _held(store: Database, event: int | None, log: int | None, session: int | None) -> str:
+    rows = {"event": event, "import": log, "session": session}
+    return str(store.query(_SQL.witness, rows)[0][0])
 
 
 def last_events(store: Database, ends: Iterable[tuple[int, int]]) -> dict[int, str]:
     """For each session (its key) how the last event of its own before a seq can be known again."""
-    asked = msgspec.json.encode(list(ends)).decode()
-    return dict(store.query(_SQL.last_events, {"ends": asked}))
+    return dict(store.query(_SQL.last_events, {"ends": to_list(ends)}))
 
 
 def read_page(
@@ -89,7 +126,7 @@ def read_page(
         "session": session.key,
         "first": first,
         "end": session.next_seq,
-        "types": msgspec.json.encode(_ALL_TYPES if everything else _SAID_TYPES).decode(),
+        "types": to_list(_ALL_TYPES if everything else _SAID_TYPES),
         "page": _PAGE,
     }
     page = store.query(_SQL.page, wanted)

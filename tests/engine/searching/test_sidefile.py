@@ -309,6 +309,21 @@ def test_processes_that_make_one_index_at_once_agree(own_large: Path) -> None:
     assert said[0][0].count(b"\n") == 129
 
 
+def test_processes_that_find_one_broken_index_at_once_agree(own_large: Path) -> None:
+    for harm in (overwrite, truncate_a_little, age_nothing):
+        harm(side_of(own_large))
+        searches = [start_search(own_large, "beans 7") for _ in range(3)]
+        said = [search.communicate() for search in searches]
+        assert {errors for _, errors in said} == {b""}
+        assert {out.count(b"\n") for out, _ in said} == {129}
+
+
+def age_nothing(side: Path) -> None:
+    """As another release leaves it, that had no tables yet."""
+    remove(side)
+    Database.create(str(side), lambda database: database.pragma("user_version", 1)).close()
+
+
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9])
 def test_a_search_that_was_killed_leaves_nothing_wrong(own_large: Path, share: float) -> None:
     side = side_of(own_large)
