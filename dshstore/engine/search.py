@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Literal
@@ -31,7 +30,7 @@ from dshstore.engine.searching.sidefile import (
 from dshstore.engine.searching.snippets import Span, find_phrases, make_snippet
 from dshstore.engine.searching.texts import SAID, Role, to_list
 from dshstore.errors import QueryFailed, StoreBusy, StoreError
-from dshstore.model import StoredEvent
+from dshstore.model import MAX_SAFE, StoredEvent
 from dshstore.sqlfiles import Statement, load
 
 #: What became of an event on its session's surface.
@@ -71,7 +70,13 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchFilters(msgspec.Struct, frozen=True, kw_only=True):
-    """Which texts are wanted: those that fit all of these (see `Store.search`)."""
+    """Which texts are wanted: those that fit all of these.
+
+    `roles`: who wrote them; a call of a tool and its result are of the role `tool`, what a model
+    thought is `reasoning`, a prompt is `system`. `session` takes what `Store.session` takes, and
+    what that session inherited; `project` is a folder in which sessions ran, or one above; `since`
+    is epoch ms.
+    """
 
     roles: tuple[Role, ...] = SAID
     state: State | None = None
@@ -82,10 +87,14 @@ class SearchFilters(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Statements(msgspec.Struct, frozen=True):
     event: Statement
+    states: Statement
     in_project: Statement
 
 
 _SQL = load("search", _Statements)
+
+#: Matches whose state is asked for at once.
+_BATCH = 500
 
 #: Where a query stands in a text.
 _Find = Callable[[str], list[Span]]
@@ -115,9 +124,7 @@ def search(
     for trusted in (True, False):
         try:
             with side.opened() as index:
-                matches = _matches(index, parsed, query, chosen, limit)
-                found = _hits(store, matches, chosen, lambda t: find_phrases(t, parsed.phrases))
-                return list(islice(_sure(found, trusted), limit))
+                return _best_hits(store, index, parsed, chosen, limit, trusted)
         except StoreBusy:
             if not trusted:
                 raise
@@ -139,11 +146,9 @@ def _search_like(
         return [match.span() for match in pattern.finditer(text)]
 
     chosen = _Choice.of(store, filters)
-    # whether the model sees an event is known when it is looked at
-    most = sys.maxsize if filters.state is not None else limit
-    scanned = _scan(store, pattern, chosen, progress)
-    matches = heapq.nlargest(most, scanned, key=lambda match: match[3])
-    found = _hits(store, matches, chosen, find)
+    scanned = _in_state(store, _scan(store, pattern, chosen, progress), filters.state)
+    matches = heapq.nlargest(limit, scanned, key=lambda match: match[3])
+    found = _hits(store, matches, find)
     return list(islice((hit for hit in found if hit is not None), limit))
 
 
@@ -196,16 +201,31 @@ class _Choice(msgspec.Struct, frozen=True):
         return self.parts is None or any(key == session.key for key, *_ in self.parts)
 
 
-def _matches(index: Database, query: Query, asked: str, chosen: _Choice, limit: int) -> list[Match]:
-    wanted = {"match": query.match, **chosen.parameters}
+def _best_hits(
+    store: Database, index: Database, query: Query, chosen: _Choice, limit: int, trusted: bool
+) -> list[SearchHit]:
+    hits: list[SearchHit] = []
+    for ranked in (RANKED, MAX_SAFE):
+        # what became of an event is not in the index, so all matches may have to be asked for it
+        most = ranked if chosen.state is not None else min(limit, ranked)
+        matches = _matches(index, query, chosen, ranked, most)
+        in_state = _in_state(store, matches, chosen.state)
+        found = _hits(store, in_state, lambda text: find_phrases(text, query.phrases))
+        hits = list(islice(_sure(found, trusted), limit))
+        if len(hits) == limit or len(matches) < ranked:
+            break
+    return hits
+
+
+def _matches(index: Database, query: Query, chosen: _Choice, ranked: int, most: int) -> list[Match]:
     try:
-        # whether the model sees an event is known when it is looked at
-        return find_matches(index, wanted, RANKED if chosen.state is not None else limit)
+        return find_matches(index, {"match": query.match, **chosen.parameters}, ranked, most)
     except StoreBusy:
         raise
     except StoreError as error:
         if ": fts5: " in str(error):
-            raise QueryFailed("this search is too large; make it simpler", asked) from error
+            reason = "this search is too large; make it simpler"
+            raise QueryFailed(reason, query.match) from error
         raise Doubt(str(error)) from error
 
 
@@ -227,18 +247,32 @@ def _scan(
                 progress(done, total)
 
 
-def _hits(
-    store: Database, matches: Iterable[Match], chosen: _Choice, find: _Find
-) -> Iterator[SearchHit | None]:
+def _in_state(store: Database, matches: Iterable[Match], state: State | None) -> Iterator[Match]:
+    """Those matches whose events are in a state, or all."""
+    if state is None:
+        yield from matches
+        return
+    remaining = iter(matches)
+    while batch := list(islice(remaining, _BATCH)):
+        places = to_list((session, seq) for session, seq, *_ in batch)
+        for match, row in zip(batch, store.query(_SQL.states, {"places": places}), strict=True):
+            if _state(*row) == state:
+                yield match
+
+
+def _state(has_joined: int, shadowed_by: int | None) -> State:
+    if not has_joined:
+        return "log-only"
+    return "surface" if shadowed_by is None else "shadowed"
+
+
+def _hits(store: Database, matches: Iterable[Match], find: _Find) -> Iterator[SearchHit | None]:
     """The hits among matches; None for a match in whose text nothing is found."""
     for session, seq, role, time, score in matches:
         rows = store.query(_SQL.event, {"session": session, "seq": seq})
         if not rows:
             continue  # its session was deleted just now
         session_id, version, type, data, raw, has_joined, shadowed_by, turn = rows[0]
-        state: State = "log-only" if not has_joined else "shadowed" if shadowed_by else "surface"
-        if chosen.state not in (None, state):
-            continue
         event = StoredEvent(seq, 1, type, time, data, raw=raw)
         text = dict(texts.read_texts(event, version, everything=role not in SAID)).get(role, "")
         spans = find(text)
@@ -253,7 +287,7 @@ def _hits(
             turn=turn if isinstance(turn, int) else None,
             role=role,
             time=time,
-            state=state,
+            state=_state(has_joined, shadowed_by),
             shadowed_by=shadowed_by,
             score=score,
             snippet=snippet,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import dshstore
 from dshstore import QueryFailed, SearchFilters, SessionNotFound, Store
 from dshstore.db import Database
+from dshstore.engine.searching.sidefile import RANKED
 from dshstore.engine.searching.texts import Role
 from tests.engine.searching.written import found, log_of, take_in
 from tests.logs import LogBuilder, make_header, text, write_log
@@ -59,6 +60,17 @@ def test_the_best_match_comes_first(store: Store, tmp_path: Path) -> None:
     scores = [hit.score for hit in hits if hit.score is not None]
     assert scores == sorted(scores)
     assert [hit.seq for hit in store.search("beans", limit=1)] == [3]
+
+
+def test_a_word_that_is_nearly_everywhere_hides_no_hit(store: Store, tmp_path: Path) -> None:
+    log = LogBuilder(4)
+    log.append("user/message", log.user(text("beans, the first")))
+    log.replace("user/message", log.user(text("so far")), 0, 0)
+    for _ in range(RANKED + 10):
+        log.append("user/message", log.user(text("beans")))
+    take_in(store, write_log(make_header(4, "a"), log.events), tmp_path / "a.jsonl")
+    assert found(store, "beans", state="shadowed") == [("a", 0)]
+    assert len(found(store, "beans", limit=30)) == 30
 
 
 def test_what_a_replace_hides_says_so_at_once(store: Store) -> None:

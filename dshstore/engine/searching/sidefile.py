@@ -52,8 +52,8 @@ _BATCH = 4_000_000
 #: Seconds to wait for another process that is taking texts in, before an own index is made.
 _PATIENCE = 60.0
 
-#: Of more matches only so many, the last that were taken in, are ranked: a word that is nearly
-#: everywhere says little of any of them, and to rank them all takes its time.
+#: Of more matches only so many, the last that were taken in, are ranked as long as they are enough:
+#: a word that is nearly everywhere says little of any of them, and to rank them all takes its time.
 RANKED = 20_000
 
 #: A text in which something may have been found: session (its key), seq, role, time, score.
@@ -130,6 +130,7 @@ class SideFile:
         self._everything = everything
         self._progress = progress
         self._total = 0
+        self._is_behind = False
         self.path = os.path.realpath(store.path) + (SUFFIX_OF_ALL if everything else SUFFIX)
 
     @contextmanager
@@ -227,8 +228,9 @@ class SideFile:
         """The file, made where there is none, after it took in what it lacks."""
         database = Database.create(path, _build)
         try:
-            while plan := self._compare(database):
-                self._total = max(self._total, plan.events)
+            plan = self._compare(database)
+            self._total, self._is_behind = plan.events, bool(plan)
+            while self._is_behind:
                 database.write(self._batch(database))
         except BaseException:
             database.close()
@@ -300,13 +302,16 @@ class SideFile:
             yield _SQL.keep, (session.key, upto, session.born, last, session.own_from)
             if left <= 0:
                 break
+        self._is_behind = left <= 0  # what came since is for the next search
         with _reading_store():
             witness = texts.call_witness(self._store)
         yield _SQL.call_witness, witness
 
 
-def find_matches(index: Database, wanted: Mapping[str, Any], limit: int) -> list[Match]:
-    """The best matches in an index.
+def find_matches(
+    index: Database, wanted: Mapping[str, Any], ranked: int, limit: int
+) -> list[Match]:
+    """The best matches in an index, of the last `ranked` that were taken in.
 
     `wanted` has `match`, an expression of FTS5, and as JSON lists, None for all, `roles`,
     `sessions` and `parts` (of logs: session, first and last seq); `since` is epoch ms.
@@ -315,7 +320,7 @@ def find_matches(index: Database, wanted: Mapping[str, Any], limit: int) -> list
     if wanted["parts"] is not None:
         [(first, last)] = index.query(_SQL.span, {"parts": wanted["parts"]})
     span = {**wanted, "first": first, "last": last}
-    [(floor,)] = index.query(_SQL.floor, {**span, "ranked": RANKED})
+    [(floor,)] = index.query(_SQL.floor, {**span, "ranked": ranked})
     found = index.query(_SQL.matches, {**span, "first": floor, "limit": limit})
     return cast(list[Match], found)
 

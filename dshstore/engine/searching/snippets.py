@@ -14,6 +14,9 @@ Span = tuple[int, int]
 #: How many characters of a text are shown, and how many of them before the first hit.
 _LENGTH, _BEFORE = 160, 50
 
+#: How long a word is that is not cut.
+_WORD = 20
+
 _SPACE = re.compile(r"\s+")
 
 
@@ -53,6 +56,11 @@ def make_snippet(text: str, spans: Sequence[Span]) -> tuple[str, tuple[Span, ...
     first = max(0, spans[0][0] - _BEFORE)
     last = min(len(text), max(first + _LENGTH, spans[0][1]))
     first = max(0, min(first, last - _LENGTH))
+    # no word is cut where one begins or ends near by
+    if first and (space := text.find(" ", first, min(first + _WORD, spans[0][0]))) >= 0:
+        first = space + 1
+    if last < len(text) and (space := text.rfind(" ", max(last - _WORD, spans[0][1]), last)) >= 0:
+        last = space
     pieces, marks = ["…" if first else ""], []
     at, length = first, len(pieces[0])
     for begin, end in [*spans, (last, last)]:

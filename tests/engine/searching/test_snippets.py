@@ -40,6 +40,7 @@ def test_a_long_text_is_cut_around_the_first_place() -> None:
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert "before [here] after" in shown
+    assert set(shown.strip("…").split()) == {"before", "[here]", "after"}
     assert len(shown) < 170
 
 
