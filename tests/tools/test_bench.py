@@ -43,7 +43,7 @@ def test_every_demand_has_its_row(measured: list[dict[str, Any]]) -> None:
         "export": 2,
         "size": 2,
         "memory": 2,
-        "append": 10,
+        "append": 11,
         "derive": 4,
         "open": 2,
         "replace": 1,
@@ -124,6 +124,7 @@ def test_calls_are_numbered_and_those_of_the_first_turn_do_not_count() -> None:
     times = time_calls({"a": numbers.append}, turns=2, calls=3)
     assert numbers == list(range(9))
     assert len(times["a"]) == 6
+    assert len(time_calls({"a": numbers.append}, turns=2, calls=4, group=2)["a"]) == 4
 
 
 def test_phases_of_one_name_add_up() -> None:

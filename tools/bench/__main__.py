@@ -39,8 +39,8 @@ def read_arguments() -> argparse.Namespace:
         prog="tools/bench/run",
         allow_abbrev=False,  # the program `run` looks for --peers too
         description="Measure dshstore beside what the demands on it name. Ratios of medians of "
-        "processor times (calls of microseconds: of times on the wall), from sides that take "
-        "turns; a missed demand is said, and fails nothing.",
+        "processor times, and of times on the wall, from sides that take turns; a missed demand "
+        "is said, and fails nothing.",
     )
     parser.add_argument(
         "comparison", nargs="*", help=f"all when left out: {', '.join(COMPARISONS)}"

@@ -2,7 +2,7 @@
 
 The triggers alone (plain SQL into a store and into REF's table), and the whole of `Session.append`
 (beside the loop that does without: `json.dumps` and an insert). All in WAL with
-`synchronous=NORMAL`; times are medians of single calls on the wall.
+`synchronous=NORMAL`; times are medians of single calls (of ten in a row where nothing is written).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import apsw
@@ -18,9 +18,9 @@ import msgspec
 
 import dshstore
 from bench import reference
-from bench.clock import check, time_calls
+from bench.clock import Span, check, time_calls
 from bench.logs import Log
-from bench.report import Demand, Row, compare_calls
+from bench.report import Demand, Row, compare_spans
 from bench.settings import SESSION, Setting
 
 _BATCH = 100
@@ -31,6 +31,8 @@ _BEGIN = """
 INSERT INTO sessions (session_id, format_version, created_at, header) VALUES (?, 4, 0, ?)
 """
 _HEADER = {"type": "session", "version": 4, "id": SESSION, "createdAt": 0, "isSeeded": False}
+
+_INSERT_BATCH = reference.INSERT + (_BATCH - 1) * ", (?, ?, ?, ?, ?, ?, ?)"
 
 #: The kinds of events of which a loop appends the most.
 _KINDS = ("step/start", "user/message", "assistant/message", "tool/call", "tool/result")
@@ -91,26 +93,39 @@ def _compare_triggers(setting: Setting, rows: list[reference.EventRow]) -> Itera
     times = time_calls({name: partial(insert, side) for name, side in sides.items()}, turns, calls)
     yield _row("plain SQL, a commit each", "triggers", "no triggers", times, _EACH)
 
-    done, batches = (turns + 1) * calls, max(1, calls // 10)
-    slices = _slices((turns + 1) * batches, _BATCH, done)
-
-    def insert_batch(connection: apsw.Connection, number: int) -> None:
-        with connection:
-            connection.executemany(reference.INSERT, rows[slices[number]])
-
-    times = time_calls(
-        {name: partial(insert_batch, side) for name, side in sides.items()},
-        turns,
-        batches,
-    )
-    yield _row(f"plain SQL, commits of {_BATCH}", "triggers", "no triggers", times, _BATCHED)
+    done, batches = (turns + 1) * calls, max(1, calls // 20)
+    ways = {"one statement a row": _insert_rows, "in one statement": _insert_together}
+    for way, insert_batch in ways.items():
+        slices = _slices((turns + 1) * batches, _BATCH, done)
+        done = slices[-1].stop
+        parts = [rows[part] for part in slices]
+        times = time_calls(
+            {name: partial(insert_batch, side, parts) for name, side in sides.items()},
+            turns,
+            batches,
+        )
+        what = f"plain SQL, commits of {_BATCH}, {way}"
+        yield _row(what, "triggers", "no triggers", times, _BATCHED)
     for side in sides.values():
         [(count,)] = side.execute("SELECT count(*) FROM events")
-        check(count, slices[-1].stop, "events appended")
+        check(count, done, "events appended")
         side.close()
     with dshstore.open(path, "read") as opened:
         shown = len(opened.session(SESSION).messages())
-        check(shown, _fold_size(rows[: slices[-1].stop]), "messages")
+        check(shown, _fold_size(rows[:done]), "messages")
+
+
+def _insert_rows(
+    connection: apsw.Connection, parts: list[list[reference.EventRow]], number: int
+) -> None:
+    with connection:
+        connection.executemany(reference.INSERT, parts[number])
+
+
+def _insert_together(
+    connection: apsw.Connection, parts: list[list[reference.EventRow]], number: int
+) -> None:
+    connection.execute(_INSERT_BATCH, list(chain.from_iterable(parts[number])))
 
 
 def _fold_size(rows: Sequence[reference.EventRow]) -> int:
@@ -183,6 +198,7 @@ def _compare_queued(setting: Setting, appends: list[Append]) -> Iterator[Row]:
                 },
                 setting.mode.rounds,
                 setting.mode.calls,
+                group=10,
             )
         yield _row(f"Session.append, queued: {kind}", "append", "json.dumps", times, _QUEUED)
 
@@ -225,9 +241,9 @@ def _row(
     what: str,
     ours: str,
     theirs: str,
-    times: Mapping[str, list[float]],
+    times: Mapping[str, list[Span]],
     demand: Demand,
     events: int = 0,
 ) -> Row:
     a, b = times.values()
-    return compare_calls("append", what, (ours, a, theirs, b), demand, events)
+    return compare_spans("append", what, (ours, a, theirs, b), demand, events, rounds=False)

@@ -14,7 +14,7 @@ from apsw import Connection
 import dshstore
 from bench import reference
 from bench.clock import Clock, Span, check, run_alone, take_turns, time_calls
-from bench.report import Demand, Row, compare_calls, compare_spans
+from bench.report import Demand, Row, compare_spans
 from bench.settings import SESSION, Setting, remove
 
 _REPLACE, _FORK = Demand(2.0), Demand(0.001, events=1_000_000)
@@ -77,11 +77,12 @@ def compare_replace(setting: Setting) -> Iterator[Row]:
         for session, size in zip(sessions.values(), (many, few), strict=True):
             check(len(session.surface), size, "length of the surface")
             check(len(session.messages()), size, "messages")
-    yield compare_calls(
+    yield compare_spans(
         "replace",
         f"replace one of {many:,} messages, a commit each",
         (f"of {many:,}", times["large"], f"of {few:,}", times["small"]),
         _REPLACE,
+        rounds=False,
     )
 
 

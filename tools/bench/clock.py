@@ -157,22 +157,24 @@ def take_turns(
 
 
 def time_calls(
-    sides: Mapping[str, Callable[[int], object]], turns: int, calls: int
-) -> dict[str, list[float]]:
-    """Seconds of each call, for calls of microseconds: every side makes `calls` in its turn.
+    sides: Mapping[str, Callable[[int], object]], turns: int, calls: int, group: int = 1
+) -> dict[str, list[Span]]:
+    """What short calls take, each: every side makes `calls` in its turn, timed in groups.
 
     A side is told the number of its call, from 0 over all turns. The first turn is not counted.
+    Reading the clock takes a third of a microsecond: shorter calls are for groups of more than one.
     """
-    now = time.perf_counter
-    times: dict[str, list[float]] = {name: [] for name in sides}
+    times: dict[str, list[Span]] = {name: [] for name in sides}
     for turn in range(turns + 1):
         for name, call in sides.items():
             gc.collect()
             spent = []
-            for number in range(turn * calls, (turn + 1) * calls):
-                begun = now()
-                call(number)
-                spent.append(now() - begun)
+            for first in range(turn * calls, (turn + 1) * calls, group):
+                cpu, wall = time.process_time(), time.perf_counter()
+                for number in range(first, first + group):
+                    call(number)
+                wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+                spent.append(Span(cpu / group, wall / group))
             if turn:
                 times[name] += spent
     return times

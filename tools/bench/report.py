@@ -67,8 +67,13 @@ def compare_spans(
     sides: tuple[str, Sequence[Span], str, Sequence[Span]],
     demand: Demand | None = None,
     events: int = 0,
+    *,
+    rounds: bool = True,
 ) -> Row:
-    """A row of spans that were measured in turn; a demand of `at_least` is on their inverse."""
+    """A row of spans that were measured in turn; a demand of `at_least` is on their inverse.
+
+    `rounds`: each is a round of its own, not one of many short calls.
+    """
     name, ours, other, theirs = sides
     inverse = demand is not None and demand.at_least
 
@@ -79,7 +84,7 @@ def compare_spans(
         return median(map(read, ours)), median(map(read, theirs))
 
     cpu, wall = of(lambda span: span.cpu), of(lambda span: span.wall)
-    rounds = [ratio(a.cpu, b.cpu) for a, b in zip(ours, theirs, strict=True)]
+    ratios = [ratio(a.cpu, b.cpu) for a, b in zip(ours, theirs, strict=True)]
     return Row(
         group,
         what,
@@ -87,23 +92,10 @@ def compare_spans(
         f"{other} {told(cpu[1])}",
         ratio(*cpu),
         demand,
-        (min(rounds), max(rounds)),
+        (min(ratios), max(ratios)) if rounds else None,
         ratio(*wall),
         events,
     )
-
-
-def compare_calls(
-    group: str,
-    what: str,
-    sides: tuple[str, Sequence[float], str, Sequence[float]],
-    demand: Demand | None = None,
-    events: int = 0,
-) -> Row:
-    """A row of the medians of many short calls, timed on the wall."""
-    name, ours, other, theirs = sides
-    a, b = median(ours), median(theirs)
-    return Row(group, what, f"{name} {told(a)}", f"{other} {told(b)}", a / b, demand, events=events)
 
 
 # -- what people read --

@@ -55,7 +55,7 @@ MODES = {
             calls=100,
             replaces=50,
             histories=(1_000, 10_000),
-            patience=10,
+            patience=15,
             peer_rounds=3,
         ),
         Mode(
