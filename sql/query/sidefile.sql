@@ -1,3 +1,6 @@
+-- objects: whatever a file holds
+SELECT name FROM sqlite_schema;
+
 -- span: between which texts those of some sessions stand
 SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM texts
  WHERE session IN (SELECT value ->> 0 FROM json_each(:parts));

@@ -23,6 +23,7 @@ _OPERATORS = ("AND", "OR", "NOT")
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"(\*?)')
 _OPERATOR = re.compile(r"(?<![^\s()])(?:AND|OR|NOT)(?![^\s()])")
 _BARE = re.compile(r"\S+")
+_AS_TEXT = "; or put the words in quotes to take them as they stand"
 _QUOTE_IT = 'to look for the word itself, put it in quotes: "{}"'
 
 
@@ -78,7 +79,7 @@ class _Parser:
             else:
                 self._add(item, is_structured)
         if self._opened:
-            raise self._fault('this "(" is not closed', self._opened[-1][0])
+            raise self._fault(f'this "(" is not closed{_AS_TEXT}', self._opened[-1][0])
         if self._before is None:
             raise QueryFailed(
                 "nothing to look for: a search needs a letter, a digit or an emoji; "
@@ -164,7 +165,7 @@ class _Parser:
 
     def _close(self, item: _Item) -> None:
         if not self._opened:
-            raise self._fault('this ")" closes nothing', item)
+            raise self._fault(f'this ")" closes nothing{_AS_TEXT}', item)
         if self._before is not None and self._before.kind == "(":
             raise self._fault("there is nothing in these parentheses", item)
         if self._before is not None and self._before.kind in _OPERATORS:

@@ -59,11 +59,14 @@ RANKED = 20_000
 #: A text in which something may have been found: session (its key), seq, role, time, score.
 Match = tuple[int, int, texts.Role, int, float | None]
 
+_OTHER = "the file there is of another release or another program"
+
 #: Told how many events were looked at, and of how many.
 Progress = Callable[[int, int], None]
 
 
 class _Statements(msgspec.Struct, frozen=True):
+    objects: Statement
     span: Statement
     floor: Statement
     matches: Statement
@@ -201,13 +204,27 @@ class SideFile:
         number = os.open(Path(self.path).parent, os.O_RDONLY)
         try:
             fcntl.flock(number, fcntl.LOCK_EX)
-            if identity is not None and self._identity() == identity:
+            if identity is not None and self._identity() == identity and not self._is_foreign():
                 # first what SQLite would play back into a new file of that name
                 for suffix in ("-journal", "-wal", "-shm", ""):
                     with suppress(FileNotFoundError):
                         os.unlink(self.path + suffix)  # noqa: PTH108
         finally:
             os.close(number)
+
+    def _is_foreign(self) -> bool:
+        """Whether it is a sound file of somebody else's, who happened to choose this name."""
+        try:
+            database = Database.open(self.path, "read")
+        except StoreError:
+            return False
+        try:
+            is_ours = database.pragma("application_id") == APPLICATION_ID
+            return not is_ours and database.query(_SQL.objects) != []
+        except StoreError:
+            return False
+        finally:
+            database.close()
 
     def _current(self) -> Database | None:
         """The file as it is, opened for reading, if it lacks nothing. Raises Doubt."""
@@ -325,13 +342,16 @@ def find_matches(
     return cast(list[Match], found)
 
 
+def _kind(database: Database) -> tuple[int, int]:
+    return database.pragma("application_id"), database.pragma("user_version")
+
+
 def _build(database: Database) -> None:
     """Fill a new side file. Raises Doubt for one that is there and of another kind."""
-    found = (database.pragma("application_id"), database.pragma("user_version"))
-    if found == (APPLICATION_ID, VERSION):
+    if _kind(database) == (APPLICATION_ID, VERSION):
         return
-    if found != (0, 0):
-        raise Doubt("it is of another release")
+    if _kind(database) != (0, 0) or database.query(_SQL.objects):
+        raise Doubt(_OTHER)
     database.execute_script(side_script("search"))
     database.pragma("application_id", APPLICATION_ID)
     database.pragma("user_version", VERSION)
@@ -339,9 +359,8 @@ def _build(database: Database) -> None:
 
 def _check(database: Database) -> None:
     """Raise Doubt, or the StoreError of SQLite, for a file that is no sound index of ours."""
-    found = (database.pragma("application_id"), database.pragma("user_version"))
-    if found not in ((APPLICATION_ID, VERSION), (0, 0)):
-        raise Doubt("it is of another release")
+    if _kind(database) not in ((APPLICATION_ID, VERSION), (0, 0)):
+        raise Doubt(_OTHER)
     is_small = database.pragma("page_count") * database.pragma("page_size") <= _LOOKED_THROUGH
     if is_small and database.pragma("quick_check") != "ok":
         raise Doubt("it is damaged")

@@ -224,11 +224,9 @@ def be_a_store(side: Path) -> None:
         empty,
         remove,
         age,
-        estrange,
         take_tables_away,
         lose_texts,
         leave_a_journal,
-        be_a_store,
     ],
 )
 def test_a_side_file_that_is_not_right_is_made_anew(
@@ -242,6 +240,19 @@ def test_a_side_file_that_is_not_right_is_made_anew(
     file = side_of(path).stat()
     assert look(path, "dry") == [("a", 3)]
     assert side_of(path).stat().st_mtime_ns == file.st_mtime_ns
+
+
+@pytest.mark.parametrize("harm", [estrange, be_a_store])
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_file_of_somebody_else_is_left_alone(
+    path: Path, harm: Callable[[Path], None], anew: bool
+) -> None:
+    look(path, "beans")
+    harm(side_of(path))
+    before = side_of(path).read_bytes()
+    with dshstore.open(path, mode="read") as store, pytest.warns(SearchIndexUnwritten):
+        assert found(store, "beans", anew=anew) == [("a", 2)]
+    assert side_of(path).read_bytes() == before
 
 
 def test_importing_cares_for_no_side_file(path: Path) -> None:
