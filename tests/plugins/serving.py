@@ -6,7 +6,6 @@ import os
 import queue
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -71,10 +70,10 @@ def datasette(*files: Path, options: tuple[str, ...] = ()) -> Iterator[Site]:
 
 
 @contextmanager
-def browse(store: Path, *options: str) -> Iterator[Site]:
+def browse(store: Path, cwd: Path | None = None) -> Iterator[Site]:
     """`dshstore browse` of a store, on a port that is free."""
-    command = [sys.executable, "-m", "dshstore", "browse", str(store), "--port", "0", *options]
-    with _running(command) as process:
+    command = [require("dshstore"), "browse", str(store), "--port", "0"]
+    with _running(command, cwd) as process:
         yield Site(first_line(process).strip().removesuffix("/"), process)
 
 
@@ -87,9 +86,10 @@ def first_line(process: subprocess.Popen[str]) -> str:
 
 
 @contextmanager
-def _running(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+def _running(command: list[str], cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         command,
+        cwd=cwd,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -7,6 +7,7 @@ the store with the SQLite library of Python, which must not meet ours in one pro
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import webbrowser
@@ -47,6 +48,8 @@ def command(store: str, port: int, show: bool) -> None:
         raise ExtraMissing("browse", "Datasette", "pages are served")
     dshstore.open(store, mode="read").close()  # it is a store, or this says what it is
     listening = _listen(port)
+    # from the address on Ctrl-C is welcome, but until the server can take it, it waits
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     url = f"http://{_HOST}:{listening.getsockname()[1]}/"
     write_text(url)
     flush()
@@ -75,7 +78,7 @@ def _serve(store: str, listening: socket.socket) -> None:
     """Become the server."""
     descriptor = listening.fileno()
     os.set_inheritable(descriptor, True)
-    program = [sys.executable, "-m", "dshstore.plugins.browsing.serving"]
+    program = [sys.executable, "-P", "-m", "dshstore.plugins.browsing.serving"]
     frozen = [] if _may_change(store) else ["--immutable"]
     os.execv(sys.executable, [*program, os.path.abspath(store), str(descriptor), *frozen])  # noqa: PTH100
 

@@ -134,7 +134,6 @@ COLUMNS: Mapping[str, str] = {
 #: Which columns of a table are worth counting by.
 FACETS: Mapping[str, Sequence[str]] = {
     "sessions_overview": ("project", "model"),
-    "attempts": ("outcome", "finish"),
     "compactions": ("kind",),
     "tool_calls": ("name", "is_error"),
     "usage": ("model", "kind"),

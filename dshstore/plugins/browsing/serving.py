@@ -8,6 +8,7 @@ be written (PATH is then followed by `--immutable`).
 
 from __future__ import annotations
 
+import signal
 import socket
 import sqlite3
 import sys
@@ -50,6 +51,7 @@ def main(arguments: list[str]) -> int:
         )
     )
     with suppress(KeyboardInterrupt):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # one may wait since we began
         server.run(sockets=[socket.socket(fileno=int(descriptor))])
     store.leave()
     return 0

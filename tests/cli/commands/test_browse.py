@@ -25,6 +25,19 @@ def test_it_serves_the_sessions_until_ctrl_c(own_garden: Path) -> None:
     assert [file.name for file in own_garden.parent.iterdir()] == ["garden.db"]
 
 
+def test_ctrl_c_is_heard_as_soon_as_the_address_is_there(own_garden: Path) -> None:
+    with browse(own_garden) as site:
+        site.process.send_signal(signal.SIGINT)
+        assert site.process.wait(PATIENCE) == 0
+    assert [file.name for file in own_garden.parent.iterdir()] == ["garden.db"]
+
+
+def test_what_lies_in_the_folder_is_not_run(own_garden: Path, tmp_path: Path) -> None:
+    (tmp_path / "uvicorn.py").write_text("raise SystemExit('taken')")
+    with browse(own_garden, cwd=tmp_path) as site:
+        assert site.get("/").status == 200
+
+
 def test_it_shows_what_is_written_meanwhile_and_cannot_write(tmp_path: Path) -> None:
     path = tmp_path / "live.db"
     with dshstore.open(path) as store:
