@@ -112,7 +112,7 @@ def _opened(path: str, session: str) -> Iterator[dshstore.Session]:
         with closing(sqlite_utils.Database(path)) as database:
             database.execute("PRAGMA query_only = 1")
             yield borrowed.session(asker(database.conn), session)
-    except (StoreError, DatabaseError) as error:
+    except (StoreError, DatabaseError, ValueError) as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -109,7 +109,7 @@ def _told(function: Callable[..., str | None]) -> Callable[..., str | None]:
                 return None
             _log.error("dsh_%s: %s", function.__name__, error)
             raise
-        except StoreError as error:
+        except (StoreError, ValueError) as error:  # JSON that is none is a ValueError
             _log.error("dsh_%s: %s", function.__name__, error)
             raise
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import socket
 import subprocess
@@ -55,7 +54,7 @@ def datasette(*files: Path, options: tuple[str, ...] = ()) -> Iterator[Site]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [program, "serve", *map(str, files), "-h", "127.0.0.1", "-p", str(port), *options]
-    with _running(command) as process:
+    with _running(command, subprocess.DEVNULL) as process:
         site = Site(f"http://127.0.0.1:{port}", process)
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -73,26 +72,33 @@ def datasette(*files: Path, options: tuple[str, ...] = ()) -> Iterator[Site]:
 def browse(store: Path, cwd: Path | None = None) -> Iterator[Site]:
     """`dshstore browse` of a store, on a port that is free."""
     command = [require("dshstore"), "browse", str(store), "--port", "0"]
-    with _running(command, cwd) as process:
+    with _running(command, subprocess.PIPE, cwd) as process:
         yield Site(first_line(process).strip().removesuffix("/"), process)
 
 
 def first_line(process: subprocess.Popen[str]) -> str:
-    """The first line that a process writes."""
+    """The first line that a process writes; the rest is read too, lest it wait for a reader."""
     assert process.stdout is not None
-    lines: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=lambda: lines.put(process.stdout.readline()), daemon=True).start()  # type: ignore[union-attr]
+    output, lines = process.stdout, queue.Queue[str]()
+
+    def read() -> None:
+        with output:
+            for line in output:
+                lines.put(line)
+
+    threading.Thread(target=read, daemon=True).start()
     return lines.get(timeout=PATIENCE)
 
 
 @contextmanager
-def _running(command: list[str], cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+def _running(
+    command: list[str], stdout: int, cwd: Path | None = None
+) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         command,
         cwd=cwd,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.DEVNULL,
         text=True,
     )
@@ -101,7 +107,7 @@ def _running(command: list[str], cwd: Path | None = None) -> Iterator[subprocess
     finally:
         process.terminate()
         try:
-            process.communicate(timeout=PATIENCE)
+            process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.communicate()
+            process.wait()

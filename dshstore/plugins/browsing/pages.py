@@ -169,11 +169,11 @@ async def _read(datasette: Datasette, database: Database, read: Callable[[Connec
         found: T = await database.execute_fn(limited)
     except (SessionNotFound, EventNotFound) as error:
         raise _Refused(str(error), 404) from error
-    except (StoreError, DatabaseError) as error:
+    except (StoreError, DatabaseError, ValueError) as error:
         if str(error) == "interrupted":
             limit = f"{milliseconds / 1000:g} s"
             raise _Refused(f"it takes longer than {limit}, the limit here", 503) from error
-        raise _Refused(str(error), 500) from error
+        raise _Refused(f"the store cannot be read: {error}", 500) from error
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +15,9 @@ import pytest
 import dshstore
 from tests.plugins.serving import Page, Site, datasette
 from tests.plugins.stores import LONG, ODD_IDS
+from tests.real_parts import require
+
+ROOT = Path(__file__).parents[3]
 
 
 class _Reader(HTMLParser):
@@ -238,6 +242,20 @@ def test_what_is_not_there_is_a_sentence(site: Site, path: str, status: int, sen
     page = site.get(path)
     assert page.status == status
     assert sentence in words(page)
+
+
+def test_a_damaged_event_is_a_sentence_and_no_other_session_s_business(
+    garden: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "damaged.db"
+    shutil.copy(garden, path)
+    damage = (ROOT / "fixtures" / "broken" / "data-cut-short.sql").read_text()
+    subprocess.run([require("sqlite3"), path], input=damage, text=True, check=True)
+    with datasette(path) as site:
+        page = site.get("/damaged/-/session/compost")
+        assert page.status == 500
+        assert "the store cannot be read: Unterminated string" in words(page)
+        assert site.get("/damaged/-/session/seedlings").status == 200
 
 
 def test_a_generation_has_its_own_transcript(garden: Path, tmp_path: Path) -> None:
