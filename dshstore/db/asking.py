@@ -22,10 +22,7 @@ def ask(
     connection: apsw.Connection, sql: str, parameters: Parameters, seconds: float | None
 ) -> tuple[list[str], Iterator[Row]]:
     """Run one statement on a connection that from then on can only read (see `Database.ask`)."""
-    connection.authorizer = _reading_only
-    deadline = float("inf") if seconds is None else time.monotonic() + seconds
-    # without a deadline too: a handler in Python lets Ctrl-C in
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
+    only_read(connection, seconds)
     columns: list[str] = []
 
     def describe(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:
@@ -39,6 +36,14 @@ def ask(
     with _asking(sql, seconds):
         cursor.execute(sql, parameters)
     return columns, _rows(cursor, sql, seconds)
+
+
+def only_read(connection: apsw.Connection, seconds: float | None) -> None:
+    """Let the connection do no more than read from now on, and no statement after `seconds`."""
+    connection.authorizer = _reading_only
+    deadline = float("inf") if seconds is None else time.monotonic() + seconds
+    # without a deadline too: a handler in Python lets Ctrl-C in
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
 
 
 def _rows(cursor: apsw.Cursor, sql: str, seconds: float | None) -> Iterator[Row]:

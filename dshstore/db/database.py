@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import apsw
 
-from dshstore.db.asking import Parameters, Row, ask
+from dshstore.db.asking import Parameters, Row, ask, only_read
 from dshstore.db.connecting import (
     PAGE_SIZE,
     Durability,
@@ -214,3 +214,8 @@ class Database:
         Raises QueryFailed with the place in the SQL, also when it takes longer than `seconds`.
         """
         return ask(self._connection, sql, parameters, seconds)
+
+    def reading_connection(self) -> apsw.Connection:
+        """The connection, which from now on can only read; `shell` alone takes it from here."""
+        only_read(self._connection, None)
+        return self._connection

@@ -30,7 +30,7 @@ BANNED_NAMES = {
 #: The libraries that open SQLite files, and the modules that may import each. The plugins are
 #: loaded by programs that have the other libraries.
 SQLITE = {
-    "apsw": ("db/",),
+    "apsw": ("db/", "shell.py"),
     "sqlite3": ("plugins/",),
     "_sqlite3": (),
     "sqlite_utils": ("plugins/for_sqlite_utils.py",),

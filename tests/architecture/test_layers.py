@@ -118,6 +118,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "parquet.writing",
         "parquet",
         "reports",
+        "shell",
     ),
 )
 
@@ -129,6 +130,7 @@ PUBLIC = (
     "dshstore.errors",
     "dshstore.parquet",
     "dshstore.reports",
+    "dshstore.shell",
     "dshstore.streams",
 )
 OUTSIDE = ("dshstore.adapters", "dshstore.plugins", "dshstore.cli", "dshstore.__main__")

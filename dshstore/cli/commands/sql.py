@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 import click
 
 import dshstore
 from dshstore.cli.forms import write_objects, write_values
+from dshstore.cli.output import PipeClosed
 from dshstore.cli.parameters import examples, store_argument
 from dshstore.cli.tables import write_table
 
@@ -18,10 +20,11 @@ from dshstore.cli.tables import write_table
         'dshstore sql garden.db "SELECT session_id, turns FROM sessions_overview"',
         'dshstore sql garden.db "SELECT * FROM surface WHERE session_id = :id" -p id seedlings',
         "dshstore sql garden.db --csv < report.sql",
+        "dshstore sql garden.db",
     ),
 )
 @store_argument
-@click.argument("sql", metavar="[SQL]", default="-")
+@click.argument("sql", metavar="[SQL]", required=False)
 @click.option(
     "-p",
     "--param",
@@ -34,7 +37,7 @@ from dshstore.cli.tables import write_table
 @click.option("--json", "form", flag_value="json", help="Write one JSON object a line.")
 @click.option("--csv", "form", flag_value="csv", help="Write comma-separated values.")
 @click.option("--tsv", "form", flag_value="tsv", help="Write tab-separated values.")
-@click.option("--table", "form", flag_value="table", default="table", help="Write a table (usual).")
+@click.option("--table", "form", flag_value="table", help="Write a table (usual).")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -43,17 +46,20 @@ from dshstore.cli.tables import write_table
 )
 def command(
     store: str,
-    sql: str,
+    sql: str | None,
     parameters: tuple[tuple[str, str], ...],
-    form: str,
+    form: str | None,
     timeout: float | None,
 ) -> None:
     """Answer one SQL question about STORE; it can only read.
 
-    SQL is read from standard input when it is - or left out. As JSON a blob is
-    {"$base64": true, "encoded": ...}.
+    SQL is read from standard input when it is -, or when it is left out and a form is named. With
+    STORE alone a shell opens (.help tells its commands), which also takes statements from a pipe.
+    As JSON a blob is {"$base64": true, "encoded": ...}.
     """
-    if sql == "-":
+    if sql is None and not (form or parameters or timeout):
+        _open_shell(store)
+    if sql is None or sql == "-":
         if sys.stdin.isatty():
             raise click.UsageError("Missing argument 'SQL'.")
         sql = sys.stdin.read()
@@ -66,3 +72,13 @@ def command(
                 write_values(columns, rows, form)
             case _:
                 write_table(columns, rows)
+
+
+def _open_shell(store: str) -> NoReturn:
+    from dshstore import shell  # slow to import, and rarely wanted
+
+    try:
+        status = shell.run(store)
+    except BrokenPipeError as error:
+        raise PipeClosed from error
+    click.get_current_context().exit(status)
