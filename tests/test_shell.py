@@ -98,9 +98,6 @@ def test_ctrl_c_ends_a_query_and_not_the_shell(terminal: Terminal) -> None:
     terminal.process.send_signal(signal.SIGINT)
     terminal.read_until()
     assert b"still here" in terminal.ask("SELECT 'still ' || 'here';")
-    terminal.process.send_signal(signal.SIGINT)
-    terminal.read_until()
-    assert b"and here" in terminal.ask("SELECT 'and ' || 'here';")
 
 
 def test_a_history_that_cannot_be_kept_disturbs_nobody(garden: Path, tmp_path: Path) -> None:
