@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dshstore import WriteFailed, dump_json
+import dshstore
+from dshstore import WriteFailed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,7 +56,7 @@ def _failure(error: OSError) -> Exception:
 
 def write_json(value: Any) -> None:
     """Write a value as one line of JSON."""
-    write(dump_json(value).encode() + b"\n")
+    write(dshstore.dump_json(value).encode() + b"\n")
 
 
 def write_text(text: str, style: str = "") -> None:

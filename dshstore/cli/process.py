@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -82,6 +81,8 @@ def status_of(error: BaseException) -> int:
 
 def _tell(error: BaseException) -> None:
     if os.environ.get(TRACEBACK):
+        import traceback
+
         traceback.print_exception(error)
     match error:
         case click.ClickException():

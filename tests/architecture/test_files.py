@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -36,8 +37,9 @@ SQLITE = {
     "sqlite_utils": ("plugins/for_sqlite_utils.py",),
 }
 
-#: What may stand in `dshstore/__init__.py` beside its docstring and imports.
-DUNDERS = {"__all__", "__version__"}
+#: What may stand in `dshstore/__init__.py` beside its docstring and imports: what it is, and how a
+#: name is found when it is first asked for.
+NAMES = {"__all__", "__version__", "_HOMES", "__getattr__", "__dir__"}
 
 KINDS = ("table", "view", "trigger")
 
@@ -106,14 +108,26 @@ def find_silenced_rules(folder: Path) -> list[str]:
 
 
 def find_code(init: str) -> list[str]:
-    """What in the text of an `__init__` is more than a docstring, imports and its own dunders."""
+    """What in the text of an `__init__` is more than a docstring, imports and NAMES.
+
+    Type checkers may be told something else: imports in place of how names are found.
+    """
     faults = []
-    for node in ast.parse(init).body:
-        match node:
+    nodes = deque(ast.parse(init).body)
+    while nodes:
+        match node := nodes.popleft():
+            case ast.If(
+                test=ast.Name(id="TYPE_CHECKING")
+                | ast.UnaryOp(op=ast.Not(), operand=ast.Name(id="TYPE_CHECKING"))
+            ):
+                nodes.extend([*node.body, *node.orelse])
+                continue
+            case ast.FunctionDef(name=name) if name in NAMES:
+                continue
             case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
                 continue
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                if name in DUNDERS:
+                if name in NAMES:
                     continue
             case _:
                 pass
@@ -244,7 +258,16 @@ def test_a_silenced_rule_is_found(plant: Plant, codes: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["def f(): ...", "x = 1", "if True: pass", "for m in (): pass", "__all__.append('x')"]
+    "line",
+    [
+        "def f(): ...",
+        "x = 1",
+        "if True: pass",
+        "if TYPE_CHECKING: x = 1",
+        "if not TYPE_CHECKING: f()",
+        "for m in (): pass",
+        "__all__.append('x')",
+    ],
 )
 def test_code_in_the_package_itself_is_found(line: str) -> None:
     names = '"""Names."""\nfrom dshstore.store import Store\n__all__ = ["Store"]\n'

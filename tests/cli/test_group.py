@@ -11,6 +11,7 @@ import pytest
 import dshstore.cli.commands
 from dshstore.cli.group import COMMANDS, root
 from tests.cli.running import cli
+from tests.loading import loaded_by
 
 CONTEXT = click.Context(root, info_name="dshstore")
 
@@ -34,12 +35,19 @@ def test_the_help_tells_every_command() -> None:
     assert [name for name in told if name in COMMANDS] == list(COMMANDS)
 
 
+def test_the_help_loads_no_command_and_nothing_that_one_needs() -> None:
+    loaded = loaded_by("from dshstore.cli.process import run; assert run(['--help']) == 0")
+    assert not loaded & {"apsw", "msgspec", "rich", "zstandard", "dshstore.store"}
+    assert not {name for name in loaded if name.startswith("dshstore.cli.commands")}
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_its_name_a_sentence_and_an_example(name: str) -> None:
     command = find(name)
     assert command.name == name
     assert command.help
     assert command.help.split("\n")[0].endswith(".")
+    assert command.get_short_help_str(limit=1000) == COMMANDS[name]
     assert f"dshstore {name} " in (command.epilog or "")
     helped = cli(name, "-h")
     assert (helped.status, helped.err) == (0, "")
