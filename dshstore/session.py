@@ -9,10 +9,10 @@ import msgspec
 
 from dshstore.db import Database
 from dshstore.engine import exporting, read, repair, requesting, timing, transcript, why
+from dshstore.engine.derive import parse_message
 from dshstore.engine.requesting import Request
 from dshstore.errors import UnknownEvent
 from dshstore.formats.dsh import rows
-from dshstore.jsontext import parse
 from dshstore.model import MAX_SAFE
 
 
@@ -74,12 +74,16 @@ class Session:
         model saw cannot be told) unless `allow_unknown`; EventNotFound for `at`.
         """
         found = self.messages_json(at, allow_unknown=allow_unknown)
-        return [parse(message) for message in found]
+        return [parse_message(message) for message in found]
 
     def messages_json(
         self, at: int | None = None, *, allow_unknown: bool = False
     ) -> Iterator[bytes]:
-        """As `messages`, each as JSON in the very bytes of the log."""
+        """As `messages`, each as JSON in the very bytes of the log.
+
+        Nothing looks at most of them: text that is not UTF-8, as a writer of plain SQL can leave
+        it, is given as it stands.
+        """
         return read.messages(self._database, self._row, at, allow_unknown=allow_unknown)
 
     def first_unknown(self, at: int | None = None) -> UnknownEvent | None:
@@ -102,8 +106,16 @@ class Session:
             for at in (before, after)
         )
         return Difference(
-            left={seq: parse(message) for seq, message in then.items() if now.get(seq) != message},
-            came={seq: parse(message) for seq, message in now.items() if then.get(seq) != message},
+            left={
+                seq: parse_message(message)
+                for seq, message in then.items()
+                if now.get(seq) != message
+            },
+            came={
+                seq: parse_message(message)
+                for seq, message in now.items()
+                if then.get(seq) != message
+            },
         )
 
     def request(self, at: int | None = None, *, allow_unknown: bool = False) -> Request:

@@ -11,7 +11,9 @@ import pytest
 
 import dshstore
 from dshstore import EventNotFound, LiveSession, Store, UnknownEvent
+from dshstore.errors import TextUnreadable
 from tests.logs import LogBuilder, image, make_header, text, write_log
+from tests.test_schema import run_shell
 
 
 @pytest.fixture
@@ -103,3 +105,22 @@ def test_a_required_event_of_unknown_type_is_named(store: Store) -> None:
         with pytest.raises(UnknownEvent, match="weather/seen"):
             ask()
         ask(allow_unknown=True)
+
+
+PLAIN_INSERT = """
+INSERT INTO events (session, seq, type, time, data, surface_op)
+VALUES (1, 0, 'KIND', 0, 'DATA', '"append"')
+"""
+
+
+@pytest.mark.parametrize("kind", ["user/message", "assistant/message"])
+def test_text_that_is_not_utf8_is_named_and_its_bytes_can_be_had(store: Store, kind: str) -> None:
+    store.create(session_id="beans").close()
+    message = """{"content":[{"type":"text","text":"'||CAST(x'ff' AS TEXT)||'"}]}"""
+    data = message if kind == "user/message" else f'{{"message":{message}}}'
+    run_shell(Path(store.path), PLAIN_INSERT.replace("KIND", kind).replace("DATA", data))
+    beans = store.session("beans")
+    for read in (beans.messages, beans.request):
+        with pytest.raises(TextUnreadable, match="not UTF-8"):
+            read()
+    assert list(beans.messages_json()) == [b'{"content":[{"type":"text","text":"\xff"}]}']

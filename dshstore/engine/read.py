@@ -13,7 +13,13 @@ import msgspec
 
 from dshstore.db import Database, Row
 from dshstore.engine import derive
-from dshstore.errors import EventNotFound, SessionNotFound, StreamRefused, UnknownEvent
+from dshstore.errors import (
+    EventNotFound,
+    SessionNotFound,
+    StreamRefused,
+    TextUnreadable,
+    UnknownEvent,
+)
 from dshstore.formats.dsh import rows, vocabulary
 from dshstore.formats.dsh.cutting import SETTLEMENTS
 from dshstore.formats.dsh.envelope import CHUNK
@@ -225,15 +231,19 @@ def messages_by_seq(
         check_seq(session, at)
     if not allow_unknown and (unknown := first_unknown(database, session, at)):
         raise unknown
+    version, session_id = session.format_version, session.session_id
+    asked: dict[str, int] = {"session": session.key, "version": version}
     found = (
-        database.query(_SQL.messages_now, {"session": session.key})
+        database.query(_SQL.messages_now, asked)
         if at is None
-        else database.query(_SQL.messages_at, {"session": session.key, "at": at})
+        else database.query(_SQL.messages_at, {**asked, "at": at})
     )
     offloaded = _offloaded(database, session, at)
-    version, session_id = session.format_version, session.session_id
-    for seq, type, time, data, surface_op, raw in found:
-        event = StoredEvent(seq, 1, type, time, data, None, surface_op, None, raw)
+    for seq, type, data, raw, time, surface_op in found:
+        if raw is None and version > 0 and seq not in offloaded:
+            yield seq, derive.plain_message_json(type, data)
+            continue
+        event = StoredEvent(seq, 1, type, time or 0, _text(data), None, surface_op, None, raw)
         message = derive.message_json(
             event,
             version,
@@ -242,6 +252,13 @@ def messages_by_seq(
             offloaded=offloaded.get(seq, ()),
         )
         yield seq, message
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise TextUnreadable(f"a row holds text that is not UTF-8: {data[:80]!r}") from None
 
 
 def _offloaded(database: Database, session: SessionRow, at: int | None) -> dict[int, set[int]]:

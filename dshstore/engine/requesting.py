@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from dshstore.db import Database
-from dshstore.engine import read
-from dshstore.jsontext import parse
+from dshstore.engine import derive, read
 from dshstore.model import MAX_SAFE
 from dshstore.sqlfiles import Statement, load
 
@@ -47,7 +46,7 @@ def build_request(
     Raises as `read.messages` does.
     """
     found = list(read.messages(database, session, at, allow_unknown=allow_unknown))
-    messages = [parse(message) for message in found]
+    messages = [derive.parse_message(message) for message in found]
     until = {"session": session.key, "at": MAX_SAFE if at is None else at}
     seq = next((row[0] for row in database.query(_SQL.last_header, until)), None)
     header = {} if seq is None else _header(database, session, seq)

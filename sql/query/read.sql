@@ -47,14 +47,16 @@ SELECT n.seq
    AND n.seq <= :at AND (n.shadowed_by IS NULL OR n.shadowed_by > :at)
  ORDER BY n.pos;
 
--- messages_now: the events of the live nodes
-SELECT e.seq, e.type, e.time, e.data, e.surface_op, e.raw
+-- messages_now: the events of the live nodes, with what only the oldest format is asked for
+SELECT e.seq, e.type, CAST(e.data AS BLOB), e.raw,
+       CASE WHEN :version = 0 THEN e.time END, CASE WHEN :version = 0 THEN e.surface_op END
   FROM surface_nodes AS n
   JOIN events AS e ON e.session = n.owner AND e.seq = n.seq
  WHERE n.session = :session AND n.shadowed_by IS NULL ORDER BY n.pos;
 
 -- messages_at: the events of the nodes that were live after an event
-SELECT e.seq, e.type, e.time, e.data, e.surface_op, e.raw
+SELECT e.seq, e.type, CAST(e.data AS BLOB), e.raw,
+       CASE WHEN :version = 0 THEN e.time END, CASE WHEN :version = 0 THEN e.surface_op END
   FROM segments AS g
   JOIN surface_nodes AS n ON n.session = g.owner
   JOIN events AS e ON e.session = n.owner AND e.seq = n.seq
