@@ -124,3 +124,53 @@ def test_text_that_is_not_utf8_is_named_and_its_bytes_can_be_had(store: Store, k
         with pytest.raises(TextUnreadable, match="not UTF-8"):
             read()
     assert list(beans.messages_json()) == [b'{"content":[{"type":"text","text":"\xff"}]}']
+
+
+def test_the_first_unknown_event_is_told_before_it_is_in_the_way(store: Store) -> None:
+    session = store.create(cwd="/")
+    session.user("Hello")
+    seq = session.append("garden/gnome", {"hat": "red"})
+    session.flush()
+    read = store.session(session.session_id)
+    unknown = read.first_unknown()
+    assert unknown is not None
+    assert (unknown.seq, unknown.type) == (seq, "garden/gnome")
+    assert read.first_unknown(at=seq - 1) is None
+
+
+def test_a_stream_is_that_of_a_settlement_or_of_a_whole_run(store: Store) -> None:
+    told = [
+        {"time": 5 + n, "chunk": {"type": "text-delta", "index": 0, "text": t}}
+        for n, t in enumerate(("so", " ", "on"))
+    ]
+    new = LogBuilder(4)
+    new.start_turn()
+    new.start_step()
+    settled = new.append(
+        "assistant/message",
+        new.assistant(text("so on")) | {"stream": dshstore.streams.compact(told)},
+    )
+    old = LogBuilder(0)
+    old.start_turn()
+    old.start_step()
+    place = {"turn": 1, "step": 1}
+    chunks = [old.add("assistant/chunk", {**place, "chunk": timed["chunk"]}) for timed in told]
+    for log in (new, old):
+        header = make_header(log.version, f"v{log.version}")
+        store.import_stream(io.BytesIO(write_log(header, log.events)))
+    assert store.session("v4").stream(settled) == told
+    for seq in chunks:
+        run = store.session("v0").stream(seq)
+        assert [timed["chunk"] for timed in run] == [timed["chunk"] for timed in told]
+        assert [timed["time"] for timed in run] == [old.events[at]["time"] for at in chunks]
+    assert store.session("v4").stream(0) == []
+    with pytest.raises(EventNotFound):
+        store.session("v4").stream(99)
+
+
+def test_what_is_no_stream_is_refused_by_name(store: Store) -> None:
+    session = store.create(cwd="/", format_version=0)
+    seq = session.append("assistant/chunk", {"turn": 1, "step": 1})
+    session.flush()
+    with pytest.raises(dshstore.StreamRefused, match=f"event {seq} has no chunk"):
+        store.session(session.session_id).stream(seq)

@@ -30,6 +30,11 @@ def test_what_is_live_in_a_transcript_is_the_surface(sample: SampleSession) -> N
         assert live(session) == sorted(session.surface)
         for at in range(0, session.next_seq, 7):
             assert live(session, at) == sorted(session.surface_at(at))
+        for size in (1, 4):
+            starts = session.transcript_pages(size)
+            assert starts == [entry.seq for entry in entries[::size]]
+            for start, number in zip(starts, range(0, len(entries), size), strict=True):
+                assert list(session.transcript(first=start)) == entries[number:]
         for count in (1, 3):
             part = list(session.transcript(last=count))
             assert part == entries[len(entries) - len(part) :]
@@ -73,3 +78,13 @@ def test_a_seq_that_is_not_there_is_told(store: Store) -> None:
     with pytest.raises(EventNotFound):
         list(store.session("one").transcript(0))
     assert list(store.session("one").transcript(last=3)) == []
+
+
+def test_pages_as_of_an_event_end_with_it(store: Store) -> None:
+    session = store.create(cwd="/")
+    seqs = [session.user(f"{number}") for number in range(10)]
+    session.flush()
+    read = store.session(session.session_id)
+    assert read.transcript_pages(4, seqs[5]) == [seqs[0], seqs[4]]
+    with pytest.raises(EventNotFound):
+        read.transcript_pages(4, 10)
