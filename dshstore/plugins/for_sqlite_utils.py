@@ -16,7 +16,6 @@ import click
 import sqlite_utils
 
 import dshstore
-from dshstore import borrowed
 from dshstore.errors import StoreError
 from dshstore.plugins.functions import asker, assembled_blocks, register_functions
 
@@ -111,7 +110,7 @@ def _opened(path: str, session: str) -> Iterator[dshstore.Session]:
     try:
         with closing(sqlite_utils.Database(path)) as database:
             database.execute("PRAGMA query_only = 1")
-            yield borrowed.session(asker(database.conn), session)
+            yield dshstore.borrowed.session(asker(database.conn), session)
     except (StoreError, DatabaseError, ValueError) as error:
         raise click.ClickException(str(error)) from error
 

@@ -12,11 +12,17 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from sqlite3 import Connection, DatabaseError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dshstore
-from dshstore import borrowed, streams
 from dshstore.errors import EventNotFound, SessionNotFound, StoreError
+
+if TYPE_CHECKING:
+    from dshstore.borrowed import Ask
+
+#: What marks a store, as `PRAGMA application_id` tells it. It is looked at first, for what reads
+#: stores takes as long to load as the programs that load this, which mostly open other files.
+APPLICATION_ID = 0x64736873
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +35,8 @@ def register_functions(connection: Connection) -> bool:
     """
     ask = asker(connection)
     with suppress(DatabaseError):  # no SQLite file, or busy: whoever opened it will be told
-        if borrowed.is_store(ask):
+        [(mark,)] = ask("PRAGMA application_id", {})
+        if mark == APPLICATION_ID and dshstore.borrowed.is_store(ask):
             for name, counts, function in _functions(ask):
                 for count in counts:
                     connection.create_function(name, count, function)
@@ -37,7 +44,7 @@ def register_functions(connection: Connection) -> bool:
     return False
 
 
-def asker(connection: Connection) -> borrowed.Ask:
+def asker(connection: Connection) -> Ask:
     """How `dshstore.borrowed` asks this connection, whatever rows its owner wants of it."""
 
     def ask(sql: str, parameters: dict[str, Any]) -> Iterable[Sequence[Any]]:
@@ -49,22 +56,22 @@ def asker(connection: Connection) -> borrowed.Ask:
 
 
 def _functions(
-    ask: borrowed.Ask,
+    ask: Ask,
 ) -> Iterable[tuple[str, tuple[int, ...], Callable[..., str | None]]]:
     def messages(session: str | int, at: Any = None) -> str:
-        found = borrowed.session(ask, session)
+        found = dshstore.borrowed.session(ask, session)
         return _array(found.messages_json(None if at in (None, "") else _seq(at)))
 
     def events(session: str | int, first: Any, last: Any) -> str:
-        found = borrowed.session(ask, session).events(_seq(first), _seq(last))
+        found = dshstore.borrowed.session(ask, session).events(_seq(first), _seq(last))
         return _array(dshstore.dump_json(event).encode() for event in found)
 
     def stream(session: str | int, seq: Any) -> str | None:
-        chunks = borrowed.session(ask, session).stream(_seq(seq))
+        chunks = dshstore.borrowed.session(ask, session).stream(_seq(seq))
         return dshstore.dump_json(chunks) if chunks else None
 
     def blocks(session: str | int, seq: Any) -> str | None:
-        chunks = borrowed.session(ask, session).stream(_seq(seq))
+        chunks = dshstore.borrowed.session(ask, session).stream(_seq(seq))
         return dshstore.dump_json(assembled_blocks(chunks)) if chunks else None
 
     return (
@@ -77,7 +84,7 @@ def _functions(
 
 def assembled_blocks(chunks: Iterable[Any]) -> list[dict[str, Any]]:
     """The content blocks that timed chunks add up to. Raises StreamRefused."""
-    return streams.assemble(streams.compact(chunks)).blocks
+    return dshstore.streams.assemble(dshstore.streams.compact(chunks)).blocks
 
 
 def _array(items: Iterable[bytes]) -> str:

@@ -138,6 +138,22 @@ def test_any_other_file_has_no_such_function(tmp_path: Path) -> None:
     assert (done.status, done.err) == (1, "Error: no such function: dsh_messages\n")
 
 
+def test_no_more_is_loaded_than_a_file_of_another_kind_needs(tmp_path: Path) -> None:
+    program = """
+import sqlite3, sys
+import dshstore.plugins.for_sqlite_utils
+from dshstore.plugins.functions import APPLICATION_ID, register_functions
+assert not register_functions(sqlite3.connect(":memory:"))
+print(sorted(name for name in sys.modules if name.startswith(("apsw", "dshstore.engine"))))
+from dshstore.schema import APPLICATION_ID as marked
+assert APPLICATION_ID == marked
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
 def test_what_an_open_transaction_wrote_is_seen(garden: Path, tmp_path: Path) -> None:
     """In a process of its own: Python's SQLite library must not meet ours on one file."""
     program = """
@@ -157,7 +173,6 @@ assert connection.in_transaction
 assert connection.execute(count).fetchone()[0] == before + 1
 connection.rollback()
 assert connection.execute(count).fetchone()[0] == before
-assert "apsw" in sys.modules  # loaded, as `import dshstore` does, but it opened nothing
 """
     command = [sys.executable, "-c", program, str(garden), str(tmp_path / "copy.db")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
