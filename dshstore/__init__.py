@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dshstore.engine.timing import AttemptTiming, Gap
     from dshstore.engine.transcript import Replaced, TranscriptEntry
     from dshstore.engine.why import EventBrief, Explanation
-    from dshstore.formats.dsh.frames import Limits
+    from dshstore.formats.dsh.limits import Limits
     from dshstore.jsontext import dump as dump_json
     from dshstore.live import LiveSession
     from dshstore.session import Difference, Session
@@ -137,7 +137,7 @@ _HOMES = {
     "TranscriptEntry": "engine.transcript:TranscriptEntry",
     "EventBrief": "engine.why:EventBrief",
     "Explanation": "engine.why:Explanation",
-    "Limits": "formats.dsh.frames:Limits",
+    "Limits": "formats.dsh.limits:Limits",
     "dump_json": "jsontext:dump",
     "LiveSession": "live:LiveSession",
     "Difference": "session:Difference",

@@ -1,4 +1,8 @@
-"""One store: open it, bring logs in, find sessions, ask it questions."""
+"""One store: open it, bring logs in, find sessions, ask it questions.
+
+What a method is done by is imported when it is called: who lists sessions need not load what
+migrates them.
+"""
 
 from __future__ import annotations
 
@@ -8,40 +12,28 @@ import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, get_args
 from weakref import WeakSet
 
 from dshstore import schema
 from dshstore.db import Database, Durability, Parameters, Row
-from dshstore.engine import (
-    append,
-    discovery,
-    exporting,
-    fork,
-    importing,
-    migrate,
-    overview,
-    read,
-    repair,
-    sources,
-)
-from dshstore.engine import salvage as salvaging
-from dshstore.engine import search as searching
-from dshstore.engine import verify as verifying
-from dshstore.engine.findings import Finding
-from dshstore.engine.importing import ImportResult
-from dshstore.engine.overview import SessionSummary
-from dshstore.engine.salvage import QuarantinedPiece
-from dshstore.engine.search import SearchFilters, SearchHit
-from dshstore.engine.searching.sidefile import Progress as SearchProgress
-from dshstore.engine.sources import Progress, Source
-from dshstore.errors import LogRefused, StoreError
-from dshstore.formats.dsh import header as headers
-from dshstore.formats.dsh.frames import DEFAULT_LIMITS, Limits
-from dshstore.live import LiveSession
+from dshstore.engine import overview
+from dshstore.errors import StoreError
+from dshstore.formats.dsh.limits import DEFAULT_LIMITS, Limits
 from dshstore.model import CURRENT_FORMAT
-from dshstore.session import Session
 from dshstore.writer import MAX_DELAY
+
+if TYPE_CHECKING:
+    from dshstore.engine.findings import Finding
+    from dshstore.engine.importing import ImportResult
+    from dshstore.engine.intake import Intake
+    from dshstore.engine.read import SessionRow
+    from dshstore.engine.salvage import QuarantinedPiece
+    from dshstore.engine.search import SearchFilters, SearchHit
+    from dshstore.engine.searching.sidefile import Progress as SearchProgress
+    from dshstore.engine.sources import Progress
+    from dshstore.live import LiveSession
+    from dshstore.session import Session
 
 
 class Store:
@@ -100,7 +92,7 @@ class Store:
         Raises LogRefused with line, frame and byte for a log that cannot be taken, or that
         differs from the same session in the store; then nothing has changed.
         """
-        return self._import(os.fspath(path), salvage, limits, None)
+        return self._intake(salvage, limits).take_file(os.fspath(path))
 
     def import_stream(
         self,
@@ -115,8 +107,7 @@ class Store:
         To be salvaged, a stream that cannot be read twice is copied to a temporary file first; so
         is one of which a part has been read.
         """
-        with sources.from_here(stream, name, twice=salvage) as source:
-            return self._import_from(source, name, salvage, limits)
+        return self._intake(salvage, limits).take_stream(stream, name)
 
     def import_paths(
         self,
@@ -128,47 +119,29 @@ class Store:
         progress: Progress | None = None,
     ) -> Iterator[ImportResult]:
         """Import files, and all logs below folders, one result each; a bad log stops no other."""
-        for path in paths:
-            for found in discovery.find_logs(os.fspath(path), all_generations=all_generations):
-                if found.skipped or found.refused:
-                    yield ImportResult(
-                        path=found.path,
-                        outcome="skipped" if found.skipped else "refused",
-                        reason=found.skipped or found.refused,
-                    )
-                    continue
-                try:
-                    yield self._import(found.path, salvage, limits, progress)
-                except LogRefused as error:
-                    yield importing.refused(found.path, error)
+        intake = self._intake(salvage, limits)
+        return intake.take_paths(paths, all_generations=all_generations, progress=progress)
 
-    def _import(
-        self, path: str, salvage: bool, limits: Limits, progress: Progress | None
-    ) -> ImportResult:
-        with sources.open_log(path, progress, twice=salvage) as source:
-            return self._import_from(source, path, salvage, limits)
+    def _intake(self, salvage: bool, limits: Limits) -> Intake:
+        from dshstore.engine.intake import Intake
 
-    def _import_from(
-        self, source: Source, name: str, salvage: bool, limits: Limits
-    ) -> ImportResult:
-        take = salvaging.salvage_log if salvage else importing.import_log
-        try:
-            return take(self._database, source, name, limits=limits)
-        except LogRefused as error:
-            error.path = error.path or name
-            raise
+        return Intake(self._database, salvaging=salvage, limits=limits)
 
     def quarantine(self, session_id: str | None = None) -> Iterator[QuarantinedPiece]:
         """What was set aside of the logs of one session, or of all, in the order of the logs.
 
         Raises SessionNotFound.
         """
-        row = None if session_id is None else read.find_session(self._database, session_id)
-        return salvaging.quarantine(self._database, row)
+        from dshstore.engine import salvage
+
+        row = None if session_id is None else self._find(session_id)
+        return salvage.quarantine(self._database, row)
 
     def quarantined_bytes(self, piece: QuarantinedPiece) -> bytes:
         """The bytes of something set aside, as they stood in the log (without a line end)."""
-        return salvaging.quarantined_bytes(self._database, piece.id)
+        from dshstore.engine import salvage
+
+        return salvage.quarantined_bytes(self._database, piece.id)
 
     def export_log(
         self, session_id: str, path: str | os.PathLike[str], *, zstd: bool = False
@@ -178,6 +151,8 @@ class Store:
         A file is written beside `path` first and takes its name when it is whole; what is no
         file (a pipe, a device) is written into.
         """
+        from dshstore.engine import exporting
+
         exporting.write_pieces(self.session(session_id).log(zstd=zstd), Path(path))
 
     def verify(self, session_id: str | None = None) -> Iterator[Finding]:
@@ -186,15 +161,19 @@ class Store:
         Findings of kind `store` are damage, those of kind `log` are the faults of a log itself.
         Nothing is changed. Raises SessionNotFound.
         """
-        row = None if session_id is None else read.find_session(self._database, session_id)
-        return verifying.verify(self._database, row)
+        from dshstore.engine import verify
+
+        row = None if session_id is None else self._find(session_id)
+        return verify.verify(self._database, row)
 
     def session(self, session_id: str) -> Session:
         """The session with this id, `ID@vN` for one generation, or an unambiguous prefix.
 
         Raises SessionNotFound.
         """
-        return Session(self._database, read.find_session(self._database, session_id))
+        from dshstore.session import Session
+
+        return Session(self._database, self._find(session_id))
 
     def create(
         self,
@@ -215,6 +194,9 @@ class Store:
         seconds an append may wait for others before it is committed, with `commit_each` it waits
         for none. Raises SessionExists.
         """
+        from dshstore.engine import append
+        from dshstore.formats.dsh import header as headers
+
         header = headers.write(
             version=format_version,
             session_id=str(uuid.uuid4()) if session_id is None else session_id,
@@ -226,7 +208,7 @@ class Store:
             agent_preset=agent_preset,
         )
         append.begin_session(self._database, header)
-        row = read.find_session(self._database, f"{header.session_id}@v{format_version}")
+        row = self._find(f"{header.session_id}@v{format_version}")
         return self._open_live(row, False, commit_each, max_delay)
 
     def resume(
@@ -242,15 +224,11 @@ class Store:
         Raises SessionNotFound; UnknownEvent for a log with a required event of unknown type,
         unless `allow_unknown`; Conflict when another writer is at it.
         """
-        row = read.find_session(self._database, session_id)
-        if not allow_unknown and (unknown := read.first_unknown(self._database, row)):
-            raise unknown
-        repair.append_closers(self._database, row)
-        row = read.reload(self._database, row)
-        seed = read.last_of_type(self._database, row, "session/end-seed")
-        return self._open_live(
-            row, seed is None or seed != row.next_seq - 1, commit_each, max_delay
-        )
+        from dshstore.engine import resuming
+
+        row = self._find(session_id)
+        row, seed_due = resuming.take_up(self._database, row, allow_unknown=allow_unknown)
+        return self._open_live(row, seed_due, commit_each, max_delay)
 
     def fork(
         self,
@@ -268,6 +246,8 @@ class Store:
         in the fork, open calls with results that say so. Raises SessionNotFound, EventNotFound,
         SessionExists; ForkRefused for an open turn before format v4; UnknownEvent as `resume`.
         """
+        from dshstore.engine import fork
+
         parent = self._find_flushed(session_id)
         row = fork.fork_session(
             self._database,
@@ -287,12 +267,22 @@ class Store:
         as it was, however it went on. Raises SessionNotFound; MigrationRefused, with the seq of
         the event that cannot be migrated: then nothing has changed.
         """
+        from dshstore.engine import migrate
+        from dshstore.session import Session
+
         row = migrate.migrate(self._database, self._find_flushed(session_id), to)
         return Session(self._database, row)
 
-    def _find_flushed(self, session_id: str) -> read.SessionRow:
+    def _find(self, session_id: str) -> SessionRow:
+        from dshstore.engine import read
+
+        return read.find_session(self._database, session_id)
+
+    def _find_flushed(self, session_id: str) -> SessionRow:
         """The session, with all that was appended to it here."""
-        row = read.find_session(self._database, session_id)
+        from dshstore.engine import read
+
+        row = self._find(session_id)
         for session in list(self._live):
             if session.session_id == row.session_id:
                 session.flush()
@@ -303,8 +293,9 @@ class Store:
 
         Raises SessionNotFound; Conflict when another writer is at it.
         """
-        row = read.find_session(self._database, session_id)
-        return repair.append_closers(self._database, row)
+        from dshstore.engine import repair
+
+        return repair.append_closers(self._database, self._find(session_id))
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the store, as it is at one moment, to a new file, while others write to it.
@@ -314,8 +305,10 @@ class Store:
         self._database.backup(os.fspath(path))
 
     def _open_live(
-        self, row: read.SessionRow, resumed: bool, commit_each: bool, max_delay: float
+        self, row: SessionRow, resumed: bool, commit_each: bool, max_delay: float
     ) -> LiveSession:
+        from dshstore.live import LiveSession
+
         session = LiveSession(
             self._database,
             row,
@@ -335,7 +328,7 @@ class Store:
         model: str | None = None,
         text: str | None = None,
         limit: int | None = None,
-    ) -> list[SessionSummary]:
+    ) -> list[overview.SessionSummary]:
         """Every session, or those that fit, the one that was last written to first.
 
         Of a project (a working directory, or one below it); written to `since` a time (epoch ms);
@@ -348,7 +341,7 @@ class Store:
     def search(
         self,
         query: str,
-        filters: SearchFilters = SearchFilters(),  # noqa: B008
+        filters: SearchFilters | None = None,
         *,
         limit: int = 20,
         like: bool = False,
@@ -360,7 +353,10 @@ class Store:
         `like` takes the query as it stands, the latest text first; `anew` distrusts the index.
         Raises QueryFailed for a query that means nothing, SessionNotFound.
         """
-        return searching.search(self._database, query, filters, limit, like, anew, progress)
+        from dshstore.engine import search
+
+        wanted = filters or search.SearchFilters()
+        return search.search(self._database, query, wanted, limit, like, anew, progress)
 
     def sql(
         self, statement: str, parameters: Parameters = (), *, seconds: float | None = None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -84,7 +82,7 @@ def _distinct(columns: Sequence[str]) -> list[str]:
 
 def _json_value(value: Any) -> Any:
     if isinstance(value, bytes):
-        return {"$base64": True, "encoded": base64.b64encode(value).decode()}
+        return {"$base64": True, "encoded": value}  # which is how the encoder writes bytes
     return value
 
 
@@ -99,6 +97,8 @@ def write_values(columns: Sequence[str], rows: Iterable[Iterable[Any]], form: st
     """Write rows as separated values below the names of their columns: `csv` or `tsv`."""
     if not columns:
         return
+    import csv
+
     delimiter = "," if form == "csv" else "\t"
     writer = csv.writer(_Stdout(), delimiter=delimiter, lineterminator="\n")
     writer.writerow(columns)

@@ -24,7 +24,8 @@ from dshstore.engine.survey import Survey
 from dshstore.errors import LogRefused, RuleBroken, UnsupportedFormat
 from dshstore.formats.dsh import header as headers
 from dshstore.formats.dsh import rows
-from dshstore.formats.dsh.frames import DEFAULT_LIMITS, Limits, LogReader, PrefixChanged, Start
+from dshstore.formats.dsh.frames import LogReader, PrefixChanged, Start
+from dshstore.formats.dsh.limits import DEFAULT_LIMITS, Limits
 from dshstore.jsontext import parse, same
 from dshstore.model import Block, Header, StoredEvent
 from dshstore.sqlfiles import Statement, load

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from dshstore.db import Database
-from dshstore.jsontext import dump
 from dshstore.sqlfiles import Statement, load
 
 
@@ -63,6 +62,8 @@ def summarize_sessions(
     """The sessions that fit, at most `limit`, the one that was last written to first."""
     wanted = msgspec.structs.asdict(filters)
     if filters.text is not None:
+        from dshstore.jsontext import dump
+
         wanted["text"] = dump(filters.text)[1:-1]  # as it stands in a payload
     wanted["limit"] = -1 if limit is None else limit
     generations: dict[str, list[int]] = {}

@@ -14,7 +14,7 @@ import msgspec
 from dshstore.db import Database
 from dshstore.engine import payload, read
 from dshstore.engine.derive import OFFLOADS_SINCE, offloaded_images
-from dshstore.engine.repair import TurnTracker, follow_open_turn
+from dshstore.engine.repair import TurnTracker, append_closers, follow_open_turn
 from dshstore.engine.surface import Node, Surface
 from dshstore.formats.dsh import rows
 from dshstore.jsontext import parse
@@ -27,6 +27,21 @@ class _Statements(msgspec.Struct, frozen=True):
 
 
 _SQL = load("resuming", _Statements)
+
+
+def take_up(
+    database: Database, session: read.SessionRow, *, allow_unknown: bool
+) -> tuple[read.SessionRow, bool]:
+    """Close the turn in which a session was interrupted: how it stands, and how to go on.
+
+    True when a `session/end-seed` is due before its next event: the log does not end with one.
+    Raises UnknownEvent unless `allow_unknown`, Conflict when another writer is at it.
+    """
+    if not allow_unknown and (unknown := read.first_unknown(database, session)):
+        raise unknown
+    append_closers(database, session)
+    session = read.reload(database, session)
+    return session, read.last_of_type(database, session, "session/end-seed") != session.next_seq - 1
 
 
 def resume_surface(database: Database, session: read.SessionRow) -> Surface:

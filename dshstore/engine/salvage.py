@@ -23,7 +23,7 @@ from dshstore.engine.sources import Rewindable
 from dshstore.engine.survey import Survey
 from dshstore.errors import LogRefused, UnsupportedFormat
 from dshstore.formats.dsh import rows
-from dshstore.formats.dsh.frames import DEFAULT_LIMITS, Limits
+from dshstore.formats.dsh.limits import DEFAULT_LIMITS, Limits
 from dshstore.model import Block, Header
 from dshstore.sqlfiles import Statement, load
 

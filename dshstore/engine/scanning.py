@@ -25,7 +25,8 @@ from dshstore.formats.dsh.envelope import (
     refusal_of,
 )
 from dshstore.formats.dsh.fragments import split_line
-from dshstore.formats.dsh.frames import BadFrame, Limits, LogReader
+from dshstore.formats.dsh.frames import BadFrame, LogReader
+from dshstore.formats.dsh.limits import Limits
 from dshstore.formats.dsh.rows import RowDecoder
 from dshstore.jsontext import JsonError, parse
 from dshstore.model import Block, Header

@@ -23,7 +23,7 @@ from dshstore.engine.recording import Mark
 from dshstore.engine.scanning import Piece, Scan
 from dshstore.engine.sources import Rewindable
 from dshstore.errors import LogRefused
-from dshstore.formats.dsh.frames import Limits
+from dshstore.formats.dsh.limits import Limits
 from dshstore.model import Block
 
 #: The seq of a record that claims none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from compileall import compile_dir
 from pathlib import Path
 
 import dshstore
@@ -19,6 +20,8 @@ def compare(setting: Setting) -> Iterator[Row]:
     log = setting.log("settled", 300)
     with dshstore.open(store) as opened:
         opened.import_log(log.path)
+    for package in dshstore.__path__:
+        compile_dir(package, quiet=2)  # as who installs packages leaves those that stand beside
     program = Path(sys.executable).with_name("dshstore")
     spans = take_turns(
         {

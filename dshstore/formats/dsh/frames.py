@@ -16,6 +16,7 @@ import msgspec
 import zstandard
 
 from dshstore.errors import LogRefused
+from dshstore.formats.dsh.limits import DEFAULT_LIMITS, Limits
 from dshstore.formats.dsh.zstd import (
     CHUNK,
     MAGIC,
@@ -32,17 +33,6 @@ from dshstore.model import Block
 
 #: A log's ratio is judged only past this many decoded bytes: small files may pack very well.
 _RATIO_FROM = 1 << 30
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """How much a log may take; more is refused. Bytes, and decoded bytes per byte of a file."""
-
-    max_line: int = 512 << 20
-    max_decoded: int = 64 << 30
-    max_ratio: int = 20_000
-
-
-DEFAULT_LIMITS = Limits()
 
 
 class Start(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 from tests.cli.running import cli, small_log
+from tests.loading import loaded_by
 
 
 def test_each_session_is_an_object_the_youngest_first(garden: Path) -> None:
@@ -79,3 +80,11 @@ def test_values_are_separated_below_their_names(garden: Path) -> None:
     found = [dict(zip(head, row, strict=True)) for row in rows]
     assert [row["session_id"] for row in found] == ids(garden)
     assert found[-1]["tokens"] == "1842"
+
+
+def test_it_loads_what_it_needs_and_no_more(garden: Path) -> None:
+    code = "import sys; from dshstore.cli.process import run; assert run(sys.argv[1:]) == 0"
+    loaded = loaded_by(code, "sessions", str(garden))
+    engine = {name for name in loaded if name.startswith("dshstore.engine.")}
+    assert engine == {"dshstore.engine.overview"}
+    assert not loaded & {"rich", "zstandard", "dshstore.jsontext", "dshstore.session"}

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from dshstore.errors import LogRefused
 from dshstore.formats.dsh.frames import (
     BadFrame,
-    Limits,
     LogReader,
     PrefixChanged,
     Start,
     Torn,
     frame,
 )
+from dshstore.formats.dsh.limits import Limits
 from dshstore.model import Block
 
 CASES = Path(__file__).parents[4] / "shared" / "cases"
