@@ -131,8 +131,15 @@ class OpenSession(Session):
                 event["surfaceOp"] = self._spell(surface_op)
             seq = self._append(event)
         if self._commit_each and not self._joined:
-            self.flush()
+            self._commit_now()
         return seq
+
+    def _commit_now(self) -> None:
+        try:
+            self.flush()
+        except BaseException:
+            self._writer.wake()  # it tries again, as long as nobody else does
+            raise
 
     @contextmanager
     def _together(self) -> Iterator[None]:
@@ -142,10 +149,13 @@ class OpenSession(Session):
             self._joined = True
             try:
                 yield
+            except BaseException:
+                self._writer.wake()  # what was appended before it stays
+                raise
             finally:
                 self._joined = False
         if self._commit_each:
-            self.flush()
+            self._commit_now()
 
     def _begin(self) -> None:
         if self._joined:
@@ -174,7 +184,7 @@ class OpenSession(Session):
             raise EventRefused("event-invalid", self.session_id, seq, str(error)) from None
         except EventRefused as error:
             raise EventRefused(error.code, self.session_id, seq, error.detail) from None
-        self._writer.put(stored)
+        self._writer.put(stored, wake=not self._commit_each)
         return seq
 
     def _check(self, type: str, data: Any, span: tuple[int, int], sources: Sequence[int]) -> None:

@@ -93,14 +93,23 @@ class Writer:
         if len(self._queue) >= self._max_events or self._bytes >= self._max_bytes:
             self.flush()
 
-    def put(self, event: StoredEvent) -> None:
-        """Queue one event; touches no disk."""
+    def put(self, event: StoredEvent, *, wake: bool = True) -> None:
+        """Queue one event; touches no disk.
+
+        Without `wake` the thread is not told: whoever puts it flushes at once, or calls `wake`.
+        """
         with self._changed:
             self._queue.append(event)
             self.next_seq = event.seq + 1
             self._bytes += _size(event)
-            if len(self._queue) == 1 or self._paused or self._thread is None:
+            if wake and (len(self._queue) == 1 or self._paused or self._thread is None):
                 self._paused = False
+                self._wake()
+
+    def wake(self) -> None:
+        """Let the thread write what is queued, if anything is."""
+        with self._changed:
+            if self._queue:
                 self._wake()
 
     def flush(self) -> None:
@@ -127,7 +136,6 @@ class Writer:
                 self._queue.popleft()
                 self._bytes -= _size(event)
             self._bytes = self._bytes if self._queue else 0  # an interrupt may have miscounted
-            self._changed.notify_all()
 
     def close(self) -> None:
         """Flush and take no more events; when the flush fails the queue stays open."""

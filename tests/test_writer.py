@@ -83,6 +83,24 @@ def test_flush_is_a_barrier() -> None:
     writer.close()
 
 
+def test_an_event_that_woke_nobody_leaves_with_a_flush_or_when_it_is_said_so() -> None:
+    disk = Disk()
+    writer = open_writer(disk, max_delay=0.0)
+    writer.put(event(0), wake=False)
+    writer.flush()
+    assert disk.written == [0]
+    disk.broken = StoreBusy("locked")
+    writer.put(event(1), wake=False)
+    with pytest.raises(StoreBusy):
+        writer.flush()
+    assert disk.tries == 2
+    disk.broken = None
+    writer.wake()
+    disk.wait(lambda: disk.written == [0, 1])
+    writer.wake()
+    writer.close()
+
+
 def test_put_does_not_wait_for_a_write_that_is_under_way() -> None:
     disk = Disk()
     writer = open_writer(disk, max_delay=0.0)

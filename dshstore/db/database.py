@@ -123,6 +123,11 @@ class Database:
                 else:
                     self._execute_many(statement, [parameters])
 
+    def write_row(self, statement: Statement, row: Parameters) -> None:
+        """As `write` for one row of one statement, which is a transaction by itself: quicker."""
+        self._roll_back()
+        self._execute_each(statement, [row])
+
     def _execute_many(self, statement: Statement, rows: list[Parameters]) -> None:
         """Run the statement for every row.
 
@@ -144,15 +149,16 @@ class Database:
 
     def _execute_each(self, statement: Statement, rows: list[Parameters]) -> None:
         for row in rows:
-            with errors(self.path):
-                try:
-                    self._connection.execute(statement.sql, row)
-                except apsw.ConstraintError as error:
-                    raise RuleBroken(message_of(error), row) from error
+            try:
+                self._connection.execute(statement.sql, row)
+            except apsw.ConstraintError as error:
+                raise RuleBroken(message_of(error), row) from error
+            except apsw.Error as error:
+                raise translated(error, self.path) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._roll_back()  # what an interrupt (Ctrl-C comes anywhere) left open
+        self._roll_back()
         try:
             self.execute_script("BEGIN IMMEDIATE")
             yield  # what this raises is no error of the store
@@ -162,6 +168,7 @@ class Database:
             raise
 
     def _roll_back(self) -> None:
+        """End what is open, as an interrupt may have left it (Ctrl-C comes anywhere)."""
         if not self._connection.get_autocommit():
             self.execute_script("ROLLBACK")
 

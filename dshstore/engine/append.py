@@ -6,7 +6,8 @@ turns a refusal into the error that names the event. Whoever opens the transacti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -100,21 +101,7 @@ class Batches:
         if batch:
             yield (
                 _SQL.insert_event,
-                [
-                    (
-                        key,
-                        e.seq,
-                        e.count,
-                        e.type,
-                        e.time,
-                        e.data,
-                        e.source_event_seqs,
-                        e.surface_op,
-                        e.ignorable,
-                        e.raw,
-                    )
-                    for e in batch
-                ],
+                [_row(key, event) for event in batch],
             )
         streams: list[Parameters] = [
             (key, e.seq, s.at, s.size, s.body, s.first_time, s.last_time, s.usage, s.finish)
@@ -131,22 +118,39 @@ class Batches:
         return next((event for event in self._batch if event.seq == seq), None)
 
 
+def _row(key: int, event: StoredEvent) -> tuple[Any, ...]:
+    return (
+        key,
+        event.seq,
+        event.count,
+        event.type,
+        event.time,
+        event.data,
+        event.source_event_seqs,
+        event.surface_op,
+        event.ignorable,
+        event.raw,
+    )
+
+
 def append_events(
-    database: Database, key: int, session_id: str, events: Iterable[StoredEvent]
+    database: Database, key: int, session_id: str, events: Sequence[StoredEvent]
 ) -> None:
     """Append events to a session in one transaction: all of them, or none.
 
     Raises Conflict when the session does not end where the first event begins (another writer
     was first), EventRefused when a trigger refuses one.
     """
-    batches = Batches(events)
     try:
-        database.write(batches.items(key))
+        if len(events) == 1 and events[0].stream is None:
+            database.write_row(_SQL.insert_event, _row(key, events[0]))
+        else:
+            database.write(Batches(events).items(key))
     except RuleBroken as error:
-        event = batches.event_of(error)
-        if event is not None and error.code == "seq-not-contiguous":
+        if error.code == "seq-not-contiguous":
             actual = database.query(_SQL.next_seq, {"key": key})
-            raise Conflict(event.seq, actual[0][0] if actual else 0, session_id) from error
+            expected = error.row[1] if isinstance(error.row, tuple) else events[0].seq
+            raise Conflict(expected, actual[0][0] if actual else 0, session_id) from error
         raise refusal(error, session_id) from error
 
 
