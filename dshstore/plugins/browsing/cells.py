@@ -112,12 +112,14 @@ def _show_block(block: Any) -> Markup:
             )
         case {"type": "tool-result", "content": list(blocks)}:
             return Markup("").join(_show_block(inner) for inner in blocks)
+        case {"type": "image", "attachment": {"mediaType": str(media)}}:
+            return Markup("<p>▣ {}</p>").format(legible(shorten(media, _MESSAGE)))
         case _:
             return set_text(set_json(block), 4)
 
 
 def _show_json(value: str) -> Markup | None:
     try:
-        return set_text(set_json(msgspec.json.decode(value)), 8)
+        return set_text(set_json(msgspec.json.decode(value)), 4, " ".join(value[:200].split()))
     except (msgspec.DecodeError, RecursionError):
         return None

@@ -62,7 +62,14 @@ def _page_of_store(show: _Page) -> Callable[[Request, Datasette], Awaitable[Resp
             return await show(request, datasette, await _store(request, datasette))
         except _Refused as refused:
             said = legible(refused.sentence)
-            about = {"ok": False, "error": said, "status": refused.status, "title": None}
+            database = tilde_decode(request.url_vars["database"])
+            about = {
+                "database": database,
+                "ok": False,
+                "error": said,
+                "status": refused.status,
+                "title": None,
+            }
             body = await datasette.render_template("error.html", about, request=request)
             return Response.html(body, status=refused.status)
 

@@ -92,13 +92,13 @@ def is_long(text: str, lines: int) -> bool:
     return text.count("\n") >= lines or len(text) > 100 * lines
 
 
-def set_text(text: str, lines: int = 12) -> Markup:
-    """Text as it is laid out; one of more lines is folded below its beginning."""
+def set_text(text: str, lines: int = 12, hint: str = "") -> Markup:
+    """Text as it is laid out; one of more lines is folded below its beginning, or below `hint`."""
     shown = legible(shorten(text, MAX_TEXT))
     count = shown.count("\n") + 1
     if not is_long(shown, lines):
         return Markup("<pre>{}</pre>").format(shown)
-    first = shorten(shown.lstrip().partition("\n")[0], 100)
+    first = shorten(legible(hint) or shown.lstrip().partition("\n")[0], 100)
     size = f"{count} lines" if count > 1 else f"{len(text):,} characters"
     return Markup(
         "<details><summary><code>{}</code> <small>{}</small></summary><pre>{}</pre></details>"

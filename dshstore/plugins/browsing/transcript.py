@@ -238,7 +238,7 @@ def _note(entry: TranscriptEntry, title: str, tone: str = "") -> Item:
 
 def _shadow(entry: TranscriptEntry) -> list[str]:
     gone = entry.state == "shadowed"
-    return [f"no longer seen: event {entry.shadowed_by} stands for it"] if gone else []
+    return [f"gave way to event {entry.shadowed_by}"] if gone else []
 
 
 def _text(text: str) -> Block:
