@@ -7,8 +7,7 @@ that same meaning (`readable`) and what to store in place of the others. msgspec
 wherever its answer is provably the same; the exact, slower code here does not recurse, so it does
 not depend on the interpreter's recursion limit. What a value means to a log is for others.
 
-JavaScript's habit of moving integer-like keys to the front of an object is not followed: keys
-keep the order of the text.
+JavaScript's habit of moving integer-like keys to the front of an object is not followed.
 """
 
 from __future__ import annotations
@@ -44,6 +43,7 @@ _Half = str | Callable[[re.Match[str]], str]
 _HOLDERS = {dict, list, tuple}
 _KEYS = {str}
 _PLAIN = {str, int, bool, type(None), *_HOLDERS}
+_NO_OPENERS = bytes(set(range(256)) - set(b"{["))
 _LITERALS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
 
 
@@ -76,7 +76,7 @@ def parse(text: str | bytes) -> Any:
     data = text.encode() if isinstance(text, str) else text
     if b"-0" in data and _find_minus_zero(data):
         return _read(_as_str(text), _number, str)[0]
-    if _openers(data) > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+    if count_openers(data) > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise _too_deep()
     return value
 
@@ -147,7 +147,7 @@ def readable(text: bytes | str) -> str | None:
         again = _encode(value)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _rebuild(text)
-    if len(data) > READABLE_DEPTH and _openers(data) > READABLE_DEPTH:
+    if len(data) > 2 * READABLE_DEPTH and count_openers(data) > READABLE_DEPTH:
         depth = _depth(value)
         if depth > MAX_DEPTH:
             raise _too_deep()
@@ -209,9 +209,9 @@ def _mend(text: str, half: _Half) -> str:
     return _surrogates.sub(half, _joined(text)) if found else text
 
 
-def _openers(data: bytes) -> int:
-    """At least as many as the text has levels."""
-    return data.count(b"{") + data.count(b"[")
+def count_openers(data: bytes) -> int:
+    """How many brackets open in the text (some in strings): no fewer than it has levels."""
+    return len(data.translate(None, _NO_OPENERS))
 
 
 def _levels(value: Any) -> Iterator[list[Any]]:

@@ -21,7 +21,7 @@ CURRENT_FORMAT = 4
 MAX_SAFE = 2**53 - 1
 
 
-class Block(msgspec.Struct, frozen=True):
+class Block(msgspec.Struct, frozen=True, gc=False):
     """A piece of a log: whole lines as they stand in it, the last LF included.
 
     `line` is the number of the first line (from 1, the header is line 1). `offset` is the byte
@@ -59,7 +59,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class StreamPart(msgspec.Struct, frozen=True):
+class StreamPart(msgspec.Struct, frozen=True, gc=False):
     """The packed part of one stored event: one row of `streams`.
 
     `at` None: `body` is the zstd-compressed log lines of a run (each with its LF), `size` their
@@ -78,7 +78,7 @@ class StreamPart(msgspec.Struct, frozen=True):
     finish: str | None = None
 
 
-class StoredEvent(msgspec.Struct, frozen=True):
+class StoredEvent(msgspec.Struct, frozen=True, gc=False):
     """One row of `events`, with its row of `streams` if it has one.
 
     `source_event_seqs` and `surface_op` are canonical JSON text, None when absent; `ignorable`

@@ -56,6 +56,7 @@ class _Raw(msgspec.Struct):
     chunk: _Chunk | None = None
 
 
+_UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 _encode = msgspec.json.Encoder().encode
 _split = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _start = msgspec.json.Decoder(_Start).decode
@@ -68,25 +69,35 @@ def summarize(text: bytes) -> Summary:
 
     The stream is not checked: for one that does not expand, some figures may still be told.
     """
-    try:
-        records = _records(text)
-    except (JsonError, msgspec.MsgspecError, UnicodeError, RecursionError):
-        return Summary()
+    records = split(text)
+    if records is None:
+        try:
+            clean = readable(text)
+            records = _split(text if clean is None else clean)
+        except (JsonError, *_UNREADABLE):
+            return Summary()
+    return summarize_records(records)
+
+
+def summarize_records(records: list[msgspec.Raw]) -> Summary:
+    """`summarize` for a text whose records are split already."""
     if not records:
         return Summary()
     usage, finish = _last_chunks(records)
     return Summary(_first_time(records[0]), _last_time(records[-1]), usage, finish)
 
 
-def _records(text: bytes) -> list[msgspec.Raw]:
-    # msgspec does not always see where a string with half a surrogate pair ends
-    if b"\\u" not in text or (b"\\ud" not in text and b"\\uD" not in text):
-        try:
-            return _split(text)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            pass
-    clean = readable(text)
-    return _split(text if clean is None else clean)
+def split(text: bytes) -> list[msgspec.Raw] | None:
+    """The items of the text of a JSON array; None for another, or one with half a surrogate pair.
+
+    msgspec does not always see where a string with half a pair ends.
+    """
+    if b"\\u" in text and (b"\\ud" in text or b"\\uD" in text):
+        return None
+    try:
+        return _split(text)
+    except _UNREADABLE:
+        return None
 
 
 def _first_time(record: msgspec.Raw) -> int | None:

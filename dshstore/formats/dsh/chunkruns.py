@@ -34,6 +34,9 @@ from dshstore.streams.records import safe_integer
 MAX_SIZE = 1 << 20
 MAX_MEMBERS = 8192
 
+#: Lines that are looked at together, for speed; one odd one among them costs a second look.
+_AT_ONCE = 64
+
 #: As many deltas as a writer packs into one row.
 _WORTH_PACKING = 3
 
@@ -169,7 +172,7 @@ class _DeltaRow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     data: _Delta
 
 
-_decode_delta = msgspec.json.Decoder(_DeltaRow).decode
+_decode_deltas = msgspec.json.Decoder(_DeltaRow).decode_lines
 
 
 def read_chunk(payload: bytes) -> tuple[int, int, dict[str, Any]] | None:
@@ -227,33 +230,56 @@ class Run:
     def add_deltas(self, lines: list[bytes], at: int) -> int:
         """Takes in the plain deltas that go on here with `lines[at]`; how many it took.
 
-        They are most of what is in a log, so this is the only loop that looks at them. Whatever
-        is odd about a line is left to others, to take or to refuse.
+        They are most of what is in a log, so only here is a loop that looks at them. Whatever is
+        odd about a line is left to others, to take or to refuse.
         """
-        if self._ended:
+        begin = at
+        while not self._ended and (several := lines[at : at + _AT_ONCE]):
+            taken = self._add_first(several)
+            at += taken
+            if taken < len(several):
+                break
+        return at - begin
+
+    def _add_first(self, lines: list[bytes]) -> int:
+        """Takes in the first of the lines, as far as they are deltas that go on here; how many."""
+        if self._add_all(lines):
+            return len(lines)
+        if len(lines) == 1:
             return 0
-        seq, turn, step = self.seq + self.count, self.turn, self.step
-        size, time, end = self.size, self.last_time, at
-        for line in islice(lines, at, at + MAX_MEMBERS - self.count):
-            try:
-                row = _decode_delta(line)
-            except UNREADABLE:
-                break
+        half = len(lines) // 2
+        taken = self._add_first(lines[:half])
+        return taken + self._add_first(lines[half:]) if taken == half else taken
+
+    def _add_all(self, lines: list[bytes]) -> bool:
+        """Takes in the lines if they are deltas that go on here, all of them."""
+        count, size = len(lines), sum(map(len, lines)) + len(lines)
+        if (
+            self.count + count > MAX_MEMBERS
+            or self.size + size > MAX_SIZE
+            or max(map(len, lines)) > MAX_DEPTH  # a short line cannot be nested deep
+        ):
+            return False
+        text = b"\n".join(lines)
+        if text.count(b"}\n{") != count - 1:  # for msgspec any space parts two rows
+            return False
+        try:
+            rows = _decode_deltas(text)
+        except UNREADABLE:
+            return False
+        seq = self.seq + self.count
+        if [row.seq for row in rows] != list(range(seq, seq + count)):
+            return False
+        turn, step = self.turn, self.step
+        for row in rows:
             delta = row.data
-            if row.seq != seq or delta.turn != turn or delta.step != step:
-                break
-            length = len(line)
-            size += length + 1
-            if length > MAX_DEPTH or size > MAX_SIZE:  # a short line cannot be nested deep
-                size -= length + 1
-                break
-            seq += 1
-            end += 1
-            time = row.time
-        self.lines += lines[at:end]
-        self.count += end - at
-        self.size, self.last_time = size, time
-        return end - at
+            if delta.turn != turn or delta.step != step:
+                return False
+        self.lines += lines
+        self.count += count
+        self.size += size
+        self.last_time = rows[-1].time
+        return True
 
     def store(self) -> StoredEvent:
         """The run as one stored event."""

@@ -16,9 +16,9 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dshstore.errors import CorruptStore
 from dshstore.formats.dsh.envelope import UNREADABLE, member_spans
-from dshstore.jsontext import MAX_DEPTH, parse
+from dshstore.jsontext import MAX_DEPTH, count_openers, parse
 from dshstore.model import StreamPart
-from dshstore.streams.summary import summarize
+from dshstore.streams.summary import split, summarize, summarize_records
 
 #: The types of the events that settle an attempt and hold its stream.
 SETTLEMENTS = frozenset({"assistant/message", "assistant/attempt"})
@@ -27,6 +27,10 @@ SETTLEMENTS = frozenset({"assistant/message", "assistant/attempt"})
 _SHORT = 64
 
 _KEY = b'"stream":'
+
+#: A payload that ends with this, an array and a brace ends with its member `stream`: no string
+#: holds a comma before a quote that is not escaped but at its end, and the brace is the payload's.
+_LAST = b',"stream":['
 _NULL = b"null"
 
 
@@ -42,16 +46,20 @@ def cut_stream(payload: bytes) -> tuple[bytes, StreamPart] | None:
 
     Raises `JsonError` for a stream that is nested too deep.
     """
-    span = _find_stream(payload)
-    if span is None:
+    at = payload.rfind(_LAST) + len(_LAST) - 1
+    stream = payload[at:-1]
+    records = split(stream) if at >= len(_LAST) and payload.endswith(b"]}") else None
+    if records is None:  # it does not stand last, where writers put it, or is not easily read
+        span = _find_stream(payload)
+        if span is None or payload[span[0]] != ord("["):
+            return None
+        at, end = span
+        stream = payload[at:end]
+    if len(stream) < _SHORT:
         return None
-    at, end = span
-    stream = payload[at:end]
-    if len(stream) < _SHORT or not stream.startswith(b"["):
-        return None
-    if stream.count(b"[") + stream.count(b"{") >= MAX_DEPTH:
+    if len(stream) > MAX_DEPTH and count_openers(stream) >= MAX_DEPTH:
         parse(payload)  # whether it is too deep
-    figures = summarize(stream)
+    figures = summarize(stream) if records is None else summarize_records(records)
     part = StreamPart(
         at,
         len(stream),
@@ -61,7 +69,7 @@ def cut_stream(payload: bytes) -> tuple[bytes, StreamPart] | None:
         figures.usage,
         figures.finish,
     )
-    return _without(payload, at, end), part
+    return _without(payload, at, at + len(stream)), part
 
 
 def put_back(data: bytes, part: StreamPart) -> bytes:

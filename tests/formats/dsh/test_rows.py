@@ -471,6 +471,20 @@ def test_only_a_line_feed_ends_a_line() -> None:
     assert log_lines(decode([line.encode()], 4)[0], 4) == line.encode() + b"\n"
 
 
+def broken_at(line: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The line in two, at every place where JSON may have a space."""
+    for at in (line.index(b",") + 1, line.index(b'"data":') + 7, line.rindex(b"}"), len(line) - 2):
+        yield line[:at], line[at:]
+
+
+def test_every_line_of_a_run_is_a_row_of_its_own() -> None:
+    for between in (b"", b" "):
+        for first, second in broken_at(chunk(4)):
+            lines = [chunk(0), chunk(1), chunk(2) + between + chunk(3), first, second, chunk(5)]
+            assert refusal(lines).line == 4
+            assert refusal([chunk(2), chunk(3), first, second], next_seq=2).line == 4
+
+
 def test_a_gap_is_refused_with_both_seqs() -> None:
     assert "seq 2, expected 1" in refusal([chunk(0), chunk(2)]).reason
     assert "seq 4, expected 9" in refusal([chunk(4)], 0, 9).reason
