@@ -25,9 +25,9 @@ from dshstore.engine import append, read, resuming
 from dshstore.errors import Conflict, EventRefused, StoreError
 from dshstore.formats.dsh import direct, rows
 from dshstore.formats.dsh.envelope import RowRefused
-from dshstore.model import StoredEvent
+from dshstore.model import MAX_DELAY, StoredEvent
 from dshstore.session import Session
-from dshstore.writer import MAX_DELAY, Writer
+from dshstore.writer import Writer
 
 #: "append", an op as the log has it, or the first and last seq of the range to replace.
 SurfaceOp = Literal["append"] | Mapping[str, Any] | tuple[int, int]

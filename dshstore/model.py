@@ -20,6 +20,9 @@ CURRENT_FORMAT = 4
 #: JavaScript's largest safe integer: seqs, counts and times stay within it.
 MAX_SAFE = 2**53 - 1
 
+#: Seconds that an appended event waits for others to be committed with.
+MAX_DELAY = 0.2
+
 
 class Block(msgspec.Struct, frozen=True, gc=False):
     """A piece of a log: whole lines as they stand in it, the last LF included.

@@ -9,14 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from dshstore.charts.context import Context, read_context
 from dshstore.errors import StoreError
 from dshstore.sqlfiles import Statement, load
 from dshstore.store import Store
+
+if TYPE_CHECKING:
+    from dshstore.charts.context import Context
 
 #: What usage can be summed up by.
 Grouping = Literal["session", "day", "model", "project"]
@@ -127,6 +129,8 @@ def compactions(store: Store, session_id: str | None = None) -> list[ReportRow]:
 
 def context(store: Store, session_id: str) -> Context:
     """A session's context over its log, as `charts` draws it. Raises SessionNotFound."""
+    from dshstore.charts.context import read_context
+
     return read_context(
         lambda sql, parameters: store.sql(sql, parameters)[1], store.session(session_id).session_id
     )

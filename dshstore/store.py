@@ -20,8 +20,7 @@ from dshstore.db import Database, Durability, Parameters, Row
 from dshstore.engine import overview
 from dshstore.errors import StoreError
 from dshstore.formats.dsh.limits import DEFAULT_LIMITS, Limits
-from dshstore.model import CURRENT_FORMAT
-from dshstore.writer import MAX_DELAY
+from dshstore.model import CURRENT_FORMAT, MAX_DELAY
 
 if TYPE_CHECKING:
     from dshstore.engine.findings import Finding

@@ -20,10 +20,7 @@ from collections import deque
 from collections.abc import Callable
 
 from dshstore.errors import Conflict, EventRefused, StoreError
-from dshstore.model import StoredEvent
-
-#: Seconds that an event waits for others to be committed with.
-MAX_DELAY = 0.2
+from dshstore.model import MAX_DELAY, StoredEvent
 
 #: The queue holds so much; beyond that an append waits for it to be written out.
 MAX_EVENTS = 100_000

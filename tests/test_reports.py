@@ -10,6 +10,7 @@ import pytest
 import dshstore
 from dshstore import SessionNotFound, Store, StoreError
 from dshstore.reports import Price, find_price, read_prices
+from tests.loading import loaded_by
 
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
 
@@ -72,3 +73,7 @@ def test_a_session_that_is_not_there_is_told(store: Store) -> None:
     for report in (dshstore.reports.tools, dshstore.reports.compactions):
         with pytest.raises(SessionNotFound):
             report(store, "nobody")
+
+
+def test_only_a_chart_loads_what_draws_it() -> None:
+    assert "dshstore.charts" not in loaded_by("import dshstore.reports")
