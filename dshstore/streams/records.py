@@ -10,6 +10,7 @@ is for `assembly`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import accumulate, chain
 from math import copysign, isfinite
 from typing import Any, NamedTuple
 
@@ -156,16 +157,15 @@ def member_times(record: Any) -> list[int]:
     ):
         raise StreamRefused("the id and the name of a tool-call-chunks record must not be empty")
     members, gaps = _members(record), record["dt"]
-    if not isinstance(members, list) or not all(isinstance(member, str) for member in members):
+    if not isinstance(members, list) or not _are_strings(members):
         raise StreamRefused(f"the members of a {kind} record must be strings")
     if not isinstance(gaps, list) or len(gaps) != len(members) - 1:
         raise StreamRefused(f"a {kind} record must have members, and one dt less than members")
-    times = [time]
-    for gap in map(safe_integer, gaps):
-        if gap is None or not -MAX_SAFE <= time + gap <= MAX_SAFE:
-            raise StreamRefused(f"the times of a {kind} record must be safe integers")
-        time += gap
-        times.append(time)
+    if not set(map(type, gaps)) <= {int}:  # as they nearly always are
+        gaps = [safe_integer(gap) for gap in gaps]
+    times = [] if None in gaps else list(accumulate(gaps, initial=time))
+    if not times or max(map(abs, chain(gaps, times))) > MAX_SAFE:
+        raise StreamRefused(f"the times of a {kind} record must be safe integers")
     return times
 
 
@@ -233,6 +233,10 @@ def _delta(record: dict[str, Any], text: str) -> dict[str, Any]:
 
 def _members(record: dict[str, Any]) -> Any:
     return record["args" if record["type"] == "tool-call-chunks" else "texts"]
+
+
+def _are_strings(members: list[Any]) -> bool:
+    return set(map(type, members)) <= {str} or all(isinstance(member, str) for member in members)
 
 
 def _is_lossless(value: dict[str, Any]) -> bool:
