@@ -270,7 +270,7 @@ def test_a_new_store_is_its_owners_alone(tmp_path: Path) -> None:
 
 def test_a_new_store_has_large_pages_and_a_write_ahead_log(tmp_path: Path) -> None:
     database = schema.create(str(tmp_path / "store.db"))
-    assert database.pragma("page_size") == 16384
+    assert database.pragma("page_size") == 4096
     assert database.pragma("journal_mode") == "wal"
     database.close()
     header = (tmp_path / "store.db").read_bytes()[:100]

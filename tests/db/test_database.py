@@ -314,7 +314,7 @@ def test_a_backup_is_a_store_of_its_own(database: Database, path: str, tmp_path:
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     other = Database.open(str(copy), "read")
     assert other.query(SELECT) == [(1, "one")]
-    assert (other.pragma("journal_mode"), other.pragma("page_size")) == ("wal", 16384)
+    assert (other.pragma("journal_mode"), other.pragma("page_size")) == ("wal", 4096)
     other.close()
     with pytest.raises(WriteFailed, match="the file exists"):
         database.backup(str(copy))

@@ -44,9 +44,9 @@ class _Line(msgspec.Struct, rename="camel", gc=False):
 
 
 def connect(path: str | Path, synchronous: str = "FULL") -> apsw.Connection:
-    """A connection in the manner of a store: pages of 16 KiB, a log ahead, a cache of 16 MiB."""
+    """A connection in the manner of a store: pages of 4 KiB, a log ahead, a cache of 16 MiB."""
     connection = apsw.Connection(str(path))
-    connection.pragma("page_size", 16384)
+    connection.pragma("page_size", 4096)
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", synchronous)
     connection.pragma("cache_size", -16 * 1024)
