@@ -268,13 +268,13 @@ def test_a_new_store_is_its_owners_alone(tmp_path: Path) -> None:
         os.umask(before)
 
 
-def test_a_new_store_has_large_pages_and_a_write_ahead_log(tmp_path: Path) -> None:
+def test_a_new_store_has_pages_of_4_kib_and_a_write_ahead_log(tmp_path: Path) -> None:
     database = schema.create(str(tmp_path / "store.db"))
     assert database.pragma("page_size") == 4096
     assert database.pragma("journal_mode") == "wal"
     database.close()
     header = (tmp_path / "store.db").read_bytes()[:100]
-    assert header[16:20] == b"\x40\x00\x02\x02"
+    assert header[16:20] == b"\x10\x00\x02\x02"
     assert header[60:64] == schema.SCHEMA_VERSION.to_bytes(4, "big")
     assert header[68:72] == b"dshs"
 
