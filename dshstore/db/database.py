@@ -32,7 +32,7 @@ from dshstore.sqlfiles import Statement
 Mode = Literal["read", "write"]
 
 #: Rows that one statement inserts, as long as there are so many.
-_ROWS_AT_ONCE = (64, 8)
+_ROWS_AT_ONCE = (64, 16, 4)
 
 
 class Database:
