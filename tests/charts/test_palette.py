@@ -32,14 +32,14 @@ def test_contrast_is_as_it_is_defined() -> None:
 @pytest.mark.parametrize("ground", LIGHT + DARK)
 @pytest.mark.parametrize(
     "colour",
-    {
+    [
         palette.CACHE_READ,
         palette.CACHE_WRITE,
         palette.NEW,
         palette.DROP,
         palette.REST,
         *palette.TOOLS,
-    },
+    ],
 )
 def test_data_are_seen_on_both_grounds(colour: str, ground: str) -> None:
     assert contrast(colour, ground) >= SHAPE
