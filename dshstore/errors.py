@@ -238,6 +238,10 @@ class WriteFailed(StoreError):
     """The operating system would not take a write (disk full, read-only, I/O error)."""
 
 
+class OutputRefused(StoreError):
+    """What is given out cannot be written there: it is a file of the store itself, or a folder."""
+
+
 class ExtraMissing(StoreError):
     """A library that an optional part needs is not installed: extra `extra` of the package."""
 

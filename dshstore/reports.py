@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from dshstore.db import check_output
 from dshstore.errors import StoreError
 from dshstore.sqlfiles import Statement, load
 from dshstore.store import Store
@@ -134,6 +135,17 @@ def context(store: Store, session_id: str) -> Context:
     return read_context(
         lambda sql, parameters: store.sql(sql, parameters)[1], store.session(session_id).session_id
     )
+
+
+def draw_context(store: Store, session_id: str, path: str | os.PathLike[str]) -> None:
+    """Draw a session's context into a file, which is replaced when the picture is whole.
+
+    Raises SessionNotFound; OutputRefused; WriteFailed; ExtraMissing without matplotlib.
+    """
+    from dshstore.charts import write_picture
+
+    check_output(store.path, path)
+    write_picture(context(store, session_id), path)
 
 
 def _ids(store: Store, session_id: str | None, **alone: bool) -> dict[str, Any]:

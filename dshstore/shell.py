@@ -17,7 +17,7 @@ import apsw
 import apsw.shell
 
 from dshstore import schema
-from dshstore.db import Database
+from dshstore.db import Database, is_own_file
 
 #: The commands of apsw's shell that are of use to a reader, and harmless.
 COMMANDS = {
@@ -32,7 +32,7 @@ class _Reader(apsw.shell.Shell):
 
     def __init__(self, database: Database) -> None:
         super().__init__(db=database.reading_connection())
-        self._own = {Path(os.path.realpath(database.path) + end) for end in ("", *_BESIDE)}
+        self._store = database.path
         self.prompt, self.moreprompt = "dshstore> ", "     ...> "
         self.bail = not self.interactive
         self._is_ended = False
@@ -74,19 +74,8 @@ class _Reader(apsw.shell.Shell):
     def _check_file(self, name: str) -> None:
         if name.lower().endswith(".py"):
             raise self.Error(f"{name}: this shell runs no Python")
-        for own in self._own:
-            if Path(name).resolve() == own or _is_same(name, own):
-                raise self.Error(f"{name}: is a file of the store")
-
-
-#: What SQLite puts beside a file, by the end of its name.
-_BESIDE = ("-wal", "-shm", "-journal")
-
-
-def _is_same(name: str, own: Path) -> bool:
-    with suppress(OSError):
-        return own.samefile(name)
-    return False
+        if is_own_file(self._store, name):
+            raise self.Error(f"{name}: is a file of the store")
 
 
 def run(path: str) -> int:

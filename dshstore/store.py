@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, get_args
 from weakref import WeakSet
 
 from dshstore import schema
-from dshstore.db import Database, Durability, Parameters, Row
+from dshstore.db import Database, Durability, Parameters, Row, check_output
 from dshstore.engine import overview
 from dshstore.errors import StoreError
 from dshstore.formats.dsh.limits import DEFAULT_LIMITS, Limits
@@ -148,10 +148,11 @@ class Store:
         """Write a session's log to a file, byte for byte as it came in; `zstd`: as frames.
 
         A file is written beside `path` first and takes its name when it is whole; what is no
-        file (a pipe, a device) is written into.
+        file (a pipe, a device) is written into. Raises OutputRefused, WriteFailed.
         """
         from dshstore.engine import exporting
 
+        check_output(self.path, path)
         exporting.write_pieces(self.session(session_id).log(zstd=zstd), Path(path))
 
     def verify(self, session_id: str | None = None) -> Iterator[Finding]:
@@ -299,7 +300,7 @@ class Store:
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the store, as it is at one moment, to a new file, while others write to it.
 
-        Raises WriteFailed; nothing is left at `path` then.
+        Raises OutputRefused, WriteFailed; nothing is left at `path` then.
         """
         self._database.backup(os.fspath(path))
 

@@ -18,6 +18,13 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Write one JS
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
+def read_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Where something is written: any name, but the empty one would mean the current folder."""
+    if value == "":
+        raise click.BadParameter("the name is empty", ctx, param)
+    return value
+
+
 def read_size(ctx: click.Context, param: click.Parameter, value: str) -> int:
     """The bytes that a size means: K, M, G or T after its number stands for a power of 1,024."""
     digits = value.rstrip("KMGTkmgt")

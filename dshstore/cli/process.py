@@ -18,7 +18,14 @@ import click
 
 from dshstore.cli.group import root
 from dshstore.cli.output import PipeClosed, display_width, flush, say, visible
-from dshstore.errors import Conflict, EventNotFound, LogRefused, QueryFailed, StoreError
+from dshstore.errors import (
+    Conflict,
+    EventNotFound,
+    LogRefused,
+    OutputRefused,
+    QueryFailed,
+    StoreError,
+)
 
 #: Set it, to anything, to see where an error came from.
 TRACEBACK = "DSHSTORE_TRACEBACK"
@@ -67,7 +74,7 @@ def status_of(error: BaseException) -> int:
     match error:
         case LogRefused() | Conflict():
             return REFUSED
-        case EventNotFound() | QueryFailed():
+        case EventNotFound() | OutputRefused() | QueryFailed():
             return CALLER_WRONG
         case click.ClickException():
             return error.exit_code

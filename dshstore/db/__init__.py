@@ -3,14 +3,18 @@
 from dshstore.db.asking import Parameters, Row
 from dshstore.db.connecting import PAGE_SIZE, Durability
 from dshstore.db.database import Database, Mode
+from dshstore.db.ownfiles import INDEX_ENDS, check_output, is_own_file
 from dshstore.db.refusals import BUSY_TIMEOUT
 
 __all__ = [
     "BUSY_TIMEOUT",
+    "INDEX_ENDS",
     "PAGE_SIZE",
     "Database",
     "Durability",
     "Mode",
     "Parameters",
     "Row",
+    "check_output",
+    "is_own_file",
 ]

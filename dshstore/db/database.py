@@ -25,6 +25,7 @@ from dshstore.db.connecting import (
     connect_peeking,
     connect_reading,
 )
+from dshstore.db.ownfiles import check_output
 from dshstore.db.refusals import BUSY_TIMEOUT, errors, message_of, translated
 from dshstore.errors import RuleBroken, WriteFailed
 from dshstore.sqlfiles import Statement
@@ -175,8 +176,9 @@ class Database:
     def backup(self, destination: str) -> None:
         """Copy the whole file, as it is at one moment, to a new file, while others write.
 
-        Nothing is left at `destination` when it raises.
+        Nothing is left at `destination` when it raises. Raises OutputRefused, WriteFailed.
         """
+        check_output(self.path, destination)
         with errors(destination):
             try:
                 os.close(os.open(destination, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

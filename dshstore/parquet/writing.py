@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from dshstore.db import Database, Row
+from dshstore.db import Database, Row, check_output
 from dshstore.engine.exporting import writing
 from dshstore.engine.read import find_session
-from dshstore.errors import ExtraMissing, QueryFailed, TextUnreadable, WriteFailed
+from dshstore.errors import ExtraMissing, OutputRefused, QueryFailed, TextUnreadable, WriteFailed
 from dshstore.parquet.views import VIEWS, Kind, statements
 from dshstore.store import Store
 
@@ -51,27 +51,41 @@ def write_views(
     """Write each documented view to `folder/VIEW.parquet`, one after the other.
 
     All are of one moment, whoever writes to the store meanwhile; of one session, or of all. The
-    folder is made if need be; a file that is there is replaced when the new one is whole. Raises
-    SessionNotFound; WriteFailed; TextUnreadable; ExtraMissing without pyarrow.
+    folder is made if need be; a file that is there is replaced when the new one is whole. What
+    can be refused is, before anything is written. Raises SessionNotFound; OutputRefused;
+    WriteFailed; TextUnreadable; ExtraMissing without pyarrow.
     """
     _require_pyarrow()
     place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteFailed(f"{place}: cannot be made a folder: {error.strerror}") from error
     with closing(Database.open(store.path, "read")) as database:
         keys = {"first": 0, "last": _INT64.stop - 1}
         if session_id is not None:
             keys = dict.fromkeys(keys, find_session(database, session_id).key)
+        _prepare(store, place)
         asked = ((statement, keys) for statement in statements().values())
         with closing(database.read_together(asked)) as answers:
             for view, (columns, rows) in zip(VIEWS, answers, strict=True):
                 if columns != list(VIEWS[view]):
                     raise TypeError(f"view {view} has other columns than are declared: {columns}")
                 with _unreadable_told(f"{store.path}: the view {view}"):
-                    written = _write_view(view, rows, place / f"{view}.parquet")
+                    written = _write_view(view, rows, _path_of(view, place))
                 yield written
+
+
+def _prepare(store: Store, place: Path) -> None:
+    """Make the folder, if every file of it can be written as far as one can see."""
+    for path in (_path_of(view, place) for view in VIEWS):
+        check_output(store.path, path)
+        if path.is_dir():
+            raise OutputRefused(f"{path}: is a folder, where a file is to be written")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteFailed(f"{place}: cannot be made a folder: {error.strerror}") from error
+
+
+def _path_of(view: str, place: Path) -> Path:
+    return place / f"{view}.parquet"
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import pytest
 from duckdb import DuckDBPyRelation
 
 import dshstore
-from dshstore import SessionNotFound, Store, WriteFailed, schema
+from dshstore import OutputRefused, SessionNotFound, Store, WriteFailed, schema
 from dshstore.errors import TextUnreadable
 from dshstore.parquet import VIEWS, write_views
 from dshstore.parquet.views import statements
@@ -262,3 +262,16 @@ def test_without_the_library_it_says_what_to_install(store: Store, tmp_path: Pat
         "pip install 'dshstore[parquet]'\n"
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_written_for_a_session_that_is_not_there(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(SessionNotFound):
+        list(write_views(store, tmp_path / "tables", "nobody"))
+    assert not (tmp_path / "tables").exists()
+
+
+def test_nothing_is_written_where_a_folder_is_in_the_way(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "tables" / "turns.parquet").mkdir(parents=True)
+    with pytest.raises(OutputRefused, match="is a folder"):
+        list(write_views(store, tmp_path / "tables"))
+    assert [path.name for path in (tmp_path / "tables").iterdir()] == ["turns.parquet"]

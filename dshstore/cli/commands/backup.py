@@ -8,12 +8,12 @@ import click
 
 import dshstore
 from dshstore.cli.output import say, visible
-from dshstore.cli.parameters import examples, store_argument
+from dshstore.cli.parameters import examples, read_output, store_argument
 
 
 @click.command("backup", epilog=examples("dshstore backup garden.db garden-monday.db"))
 @store_argument
-@click.argument("destination", metavar="DEST")
+@click.argument("destination", callback=read_output, metavar="DEST")
 def command(store: str, destination: str) -> None:
     """Copy STORE to the new file DEST, as it is at one moment, while others write to it.
 

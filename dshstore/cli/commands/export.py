@@ -6,7 +6,7 @@ import click
 
 import dshstore
 from dshstore.cli.output import is_terminal, say, write
-from dshstore.cli.parameters import examples, store_argument
+from dshstore.cli.parameters import examples, read_output, store_argument
 
 
 @click.command(
@@ -19,9 +19,20 @@ from dshstore.cli.parameters import examples, store_argument
 )
 @store_argument
 @click.argument("session", metavar="[SESSION]", required=False)
-@click.option("-o", "--output", metavar="FILE", help="Write to this file, not to stdout.")
+@click.option(
+    "-o",
+    "--output",
+    callback=read_output,
+    metavar="FILE",
+    help="Write to this file, not to stdout.",
+)
 @click.option("--zstd", is_flag=True, help="Compress it, as the frames of a zstd log.")
-@click.option("--parquet", metavar="DIR", help="Write the documented views to DIR/VIEW.parquet.")
+@click.option(
+    "--parquet",
+    callback=read_output,
+    metavar="DIR",
+    help="Write the documented views to DIR/VIEW.parquet.",
+)
 def command(
     store: str, session: str | None, output: str | None, zstd: bool, parquet: str | None
 ) -> None:

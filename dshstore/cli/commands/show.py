@@ -11,6 +11,7 @@ from dshstore.cli.parameters import (
     at_option,
     examples,
     json_option,
+    read_output,
     session_argument,
     store_argument,
 )
@@ -34,7 +35,10 @@ from dshstore.reports import ReportRow
 @click.option("--shadowed", is_flag=True, help="Show what the model no longer sees, too.")
 @click.option("-n", "last", type=click.IntRange(min=1), metavar="COUNT", help="The last messages.")
 @click.option(
-    "--chart", metavar="FILE", help="Draw the context over the log as SVG instead, - for stdout."
+    "--chart",
+    callback=read_output,
+    metavar="FILE",
+    help="Draw the context over the log as SVG instead, - for stdout.",
 )
 @json_option
 def command(
@@ -60,7 +64,11 @@ def command(
     with dshstore.open(store, mode="read") as opened:
         found = opened.session(session)
         if chart is not None:
-            _draw(dshstore.reports.context(opened, found.session_id), chart)
+            if chart == "-":
+                context = dshstore.reports.context(opened, found.session_id)
+                write(dshstore.charts.draw_context(context) + b"\n")
+            else:
+                dshstore.reports.draw_context(opened, found.session_id, chart)
             return
         entries = found.transcript(at, last=last)
         if as_json:
@@ -72,13 +80,6 @@ def command(
         for entry in entries:
             writer.write(entry)
         writer.finish()
-
-
-def _draw(context: dshstore.charts.Context, chart: str) -> None:
-    if chart == "-":
-        write(dshstore.charts.draw_context(context) + b"\n")
-    else:
-        dshstore.charts.write_picture(context, chart)
 
 
 def _write_title(row: ReportRow) -> None:

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import msgspec
 
-from dshstore.db import Database, Parameters
+from dshstore.db import INDEX_ENDS, Database, Parameters
 from dshstore.engine.searching import texts
 from dshstore.engine.searching.terms import UNICODE, spread_terms
 from dshstore.engine.searching.texts import SearchedSession, to_list
@@ -39,7 +39,7 @@ _RELEASE = 1
 VERSION = (_RELEASE * 100 + UNICODE[0]) * 100 + UNICODE[1]
 
 #: What is behind the store's name; the second holds all texts, for who searches more than was said.
-SUFFIX, SUFFIX_OF_ALL = "-search", "-search-all"
+SUFFIX, SUFFIX_OF_ALL = INDEX_ENDS
 
 #: Up to this size (bytes) each use looks at the whole file for damage; beyond, only what is read
 #: can be found damaged.
