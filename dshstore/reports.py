@@ -7,7 +7,7 @@ tokens cost by prices that the caller brings: none are built in.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,6 +29,14 @@ ReportRow = dict[str, Any]
 
 #: What prices are for: so many tokens.
 PRICED_TOKENS = 1_000_000
+
+
+class Report(list[ReportRow]):
+    """The rows of a report, and the names of their columns, which it has without a row too."""
+
+    def __init__(self, columns: Iterable[str], rows: Iterable[ReportRow]) -> None:
+        super().__init__(rows)
+        self.columns = tuple(columns)
 
 
 class _Statements(msgspec.Struct, frozen=True):
@@ -92,19 +100,20 @@ def usage(
     by: Grouping = "session",
     session_id: str | None = None,
     prices: Prices | None = None,
-) -> list[ReportRow]:
+) -> Report:
     """Tokens by session, day (UTC), model or project, and by provider and model within these.
 
     Each provider call counts once: failed attempts and compactions too, what a fork inherited
     not. With `prices` a row has its `cost`, None for a model that they do not name. Raises
     SessionNotFound.
     """
-    rows = _ask(store, getattr(_SQL, f"usage_by_{by}"), _ids(store, session_id))
-    for row in rows if prices is not None else ():
-        assert prices is not None
+    report = _ask(store, getattr(_SQL, f"usage_by_{by}"), _ids(store, session_id))
+    if prices is None:
+        return report
+    for row in report:
         price = find_price(prices, row["provider"], row["model"])
         row["cost"] = None if price is None else price.cost(row)
-    return rows
+    return Report([*report.columns, "cost"], report)
 
 
 def overview(store: Store, session_id: str) -> ReportRow:
@@ -112,7 +121,7 @@ def overview(store: Store, session_id: str) -> ReportRow:
     return _ask(store, _SQL.overview, _ids(store, session_id))[0]
 
 
-def tools(store: Store, session_id: str | None = None) -> list[ReportRow]:
+def tools(store: Store, session_id: str | None = None) -> Report:
     """Tools by their calls: how many, failed, open; how long they took (ms); the busiest first.
 
     Of one session, inherited calls included, or of all, each call once. Raises SessionNotFound.
@@ -120,7 +129,7 @@ def tools(store: Store, session_id: str | None = None) -> list[ReportRow]:
     return _ask(store, _SQL.tools, _ids(store, session_id, inherited=True))
 
 
-def compactions(store: Store, session_id: str | None = None) -> list[ReportRow]:
+def compactions(store: Store, session_id: str | None = None) -> Report:
     """What took the place of what on the surface, and how long both are; the latest first.
 
     Of one session, inherited ones included, or of all, each once. Raises SessionNotFound.
@@ -156,6 +165,6 @@ def _ids(store: Store, session_id: str | None, **alone: bool) -> dict[str, Any]:
     return {"first": found, "last": found, **alone}
 
 
-def _ask(store: Store, statement: Statement, parameters: dict[str, Any]) -> list[ReportRow]:
+def _ask(store: Store, statement: Statement, parameters: dict[str, Any]) -> Report:
     columns, rows = store.sql(statement.sql, parameters)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    return Report(columns, (dict(zip(columns, row, strict=True)) for row in rows))

@@ -1,7 +1,8 @@
 """How things are written: data to stdout, as bytes that no locale changes, words to stderr.
 
 Decides what a value is as a line of JSON, and that no control character of a log reaches a
-terminal. Tables are for `tables`, what is written is for the commands.
+terminal, nor one that turns the order of text about. Tables are for `tables`, what is written is
+for the commands.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from dshstore import WriteFailed
 if TYPE_CHECKING:
     from rich.console import Console
 
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_CONTROLS_BUT_LAYOUT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+#: Beside the control characters, what ends a line and what turns the order of text about (all of
+#: Unicode's Bidi_Control): with these a text can pretend to be another one.
+_UNSEEN = "\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_CONTROLS = re.compile(f"[\x00-\x0a{_UNSEEN}]")
+_CONTROLS_BUT_LAYOUT = re.compile(f"[\x00-\x08{_UNSEEN}]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

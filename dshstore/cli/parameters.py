@@ -1,14 +1,47 @@
-"""The words that several commands take: STORE, SESSION, --at, --json, sizes, times, examples."""
+"""The words that several commands take: STORE, SESSION, --at, --json, --project, numbers, times.
+
+Decides which numbers, times and folders can be meant: whatever cannot is wrong usage, and reaches
+no store.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import click
 
+#: The largest whole number that a log can have.
+_MOST = 2**53 - 1
+
 #: The seq of an event. Whether a session has it, the session tells.
-SEQ = click.IntRange(min=0)
+SEQ = click.IntRange(0, _MOST)
+
+#: How many of something, and how long something takes in ms.
+COUNT = click.IntRange(1, _MOST)
+MILLISECONDS = click.IntRange(0, _MOST)
+
+#: About 30 years: a clock waits no longer.
+_MOST_SECONDS = 1e9
+
+
+class _Seconds(click.FloatRange):
+    """A time that can be waited for: a range holds NaN, which compares with nothing."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if seconds != seconds:
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        return seconds
+
+
+SECONDS = _Seconds(0, _MOST_SECONDS, min_open=True)
 
 store_argument = click.argument("store", metavar="STORE")
 session_argument = click.argument("session", metavar="SESSION")
@@ -29,9 +62,15 @@ def read_size(ctx: click.Context, param: click.Parameter, value: str) -> int:
     """The bytes that a size means: K, M, G or T after its number stands for a power of 1,024."""
     digits = value.rstrip("KMGTkmgt")
     factor = _UNITS.get(value[len(digits) :].upper())
-    if factor is None or not (digits.isascii() and digits.isdigit() and int(digits)):
+    size = 0 if factor is None else _read_digits(digits) * factor
+    if not 0 < size <= _MOST:
         raise click.BadParameter(f"{value!r} is not a size such as 4096, 64K or 2G", ctx, param)
-    return int(digits) * factor
+    return size
+
+
+def _read_digits(digits: str) -> int:
+    """The number that ASCII digits mean; 0 for what is none, and for more than any store holds."""
+    return int(digits) if re.fullmatch("[0-9]{1,16}", digits) else 0
 
 
 #: How many ms a unit of a span of time is.
@@ -42,9 +81,10 @@ def read_moment(ctx: click.Context, param: click.Parameter, value: str | None) -
     """The time (epoch ms) that is meant: an ISO date or time, UTC unless it says, or a span ago."""
     if value is None:
         return None
-    count, unit = value[:-1], value[-1:]
-    if count.isascii() and count.isdigit() and unit in _SPANS:
-        return time.time_ns() // 1_000_000 - int(count) * _SPANS[unit]
+    if span := re.fullmatch("([0-9]{1,16})([mhdw])", value):
+        since = time.time_ns() // 1_000_000 - int(span[1]) * _SPANS[span[2]]
+        if since >= -_MOST:
+            return since
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:
@@ -54,6 +94,23 @@ def read_moment(ctx: click.Context, param: click.Parameter, value: str | None) -
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return int(moment.timestamp() * 1000)
+
+
+#: How a folder of Windows begins, which only the log of another machine has.
+_OF_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+
+
+def read_folder(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The folder that is meant, as a log names it: absolute, symbolic links as they are."""
+    if value is None or _OF_WINDOWS.match(value):
+        return value
+    folder = os.path.abspath(value)  # noqa: PTH100 (Path.absolute keeps "..")
+    return folder[1:] if folder.startswith("//") else folder  # POSIX leaves these two to systems
+
+
+def project_option(said: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option --project of a command."""
+    return click.option("--project", callback=read_folder, metavar="FOLDER", help=said)
 
 
 def spell_size(size: int) -> str:

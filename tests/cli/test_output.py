@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dshstore.cli.output import display_width, shorten, time_text, visible
+from dshstore.cli.output import display_width, legible, shorten, time_text, visible
 
 
 def test_control_characters_become_escapes() -> None:
@@ -13,8 +13,13 @@ def test_control_characters_become_escapes() -> None:
     )
 
 
+@pytest.mark.parametrize("control", "\u061c\u200e\u200f\u202a\u202c\u202e\u2066\u2069")
+def test_what_turns_text_about_becomes_an_escape(control: str) -> None:
+    assert visible(f"a{control}b") == legible(f"a{control}b") == f"a\\u{ord(control):04x}b"
+
+
 def test_other_text_stays_as_it_is() -> None:
-    assert visible("größe 再等 🌱 \ud83c") == "größe 再等 🌱 \ud83c"
+    assert visible("größe 再等 👩‍💻 שלום \ud83c") == "größe 再等 👩‍💻 שלום \ud83c"
 
 
 @pytest.mark.parametrize(("text", "shown"), [("abcd", "abcd"), ("abcde", "abc…"), ("a\n", "a\\n")])

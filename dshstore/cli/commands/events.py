@@ -40,6 +40,8 @@ def command(
     """
     if last is not None and last < first:
         raise click.UsageError(f"--to {last} is before --from {first}")
+    if raw and as_json:
+        raise click.UsageError("--raw and --json are two forms: choose one")
     with dshstore.open(store, mode="read") as opened:
         found = opened.session(session)
         end = found.next_seq - 1 if last is None else last

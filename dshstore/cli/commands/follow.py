@@ -9,6 +9,8 @@ import click
 import dshstore
 from dshstore.cli.output import flush, write_json, write_text
 from dshstore.cli.parameters import (
+    COUNT,
+    SECONDS,
     SEQ,
     examples,
     json_option,
@@ -28,12 +30,10 @@ from dshstore.cli.wording import event_line
 @store_argument
 @session_argument
 @click.option("--from", "first", type=SEQ, metavar="SEQ", help="Begin with this event.")
-@click.option(
-    "-n", "last", type=click.IntRange(min=1), metavar="COUNT", help="Begin with the last events."
-)
+@click.option("-n", "last", type=COUNT, metavar="COUNT", help="Begin with the last events.")
 @click.option(
     "--interval",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SECONDS,
     metavar="SECONDS",
     default=0.2,
     show_default=True,

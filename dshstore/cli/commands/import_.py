@@ -13,6 +13,7 @@ import dshstore
 from dshstore import ImportResult, Limits, LogRefused, MigrationRefused, Store
 from dshstore.cli.output import flush, say, visible, write_json, write_text
 from dshstore.cli.parameters import (
+    COUNT,
     examples,
     json_option,
     read_size,
@@ -75,7 +76,7 @@ _MIGRATED = 2
 )
 @click.option(
     "--max-ratio",
-    type=click.IntRange(min=1),
+    type=COUNT,
     metavar="N",
     default=_DEFAULT.max_ratio,
     show_default=True,

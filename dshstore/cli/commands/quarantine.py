@@ -10,7 +10,7 @@ import msgspec
 import dshstore
 from dshstore import QuarantinedPiece
 from dshstore.cli.output import write, write_json
-from dshstore.cli.parameters import examples, json_option, store_argument
+from dshstore.cli.parameters import COUNT, examples, json_option, store_argument
 from dshstore.cli.tables import write_table
 
 _COLUMNS = ("id", "kind", "branch", "seq", "line", "frame", "byte", "size", "reason", "log")
@@ -30,13 +30,15 @@ _COLUMNS = ("id", "kind", "branch", "seq", "line", "frame", "byte", "size", "rea
     type=click.Choice(["record", "debris", "padding"]),
     help="Only what reads whole, what does not, or NUL bytes.",
 )
-@click.option("--branch", type=click.IntRange(min=1), help="Only records of this continuation.")
+@click.option("--branch", type=COUNT, help="Only records of this continuation.")
 @click.option("--raw", is_flag=True, help="Write the bytes themselves, each piece with a line end.")
 @json_option
 def command(
     store: str, session: str | None, kind: str | None, branch: int | None, raw: bool, as_json: bool
 ) -> None:
     """List what `import --salvage` set aside of the logs of SESSION, or of all."""
+    if raw and as_json:
+        raise click.UsageError("--raw and --json are two forms: choose one")
     with dshstore.open(store, mode="read") as opened:
         pieces = (
             piece

@@ -7,9 +7,15 @@ import msgspec
 
 import dshstore
 from dshstore import SearchFilters, SearchHit
-from dshstore.cli.forms import form_options, write_values
+from dshstore.cli.forms import form_options, say_nothing_found, write_values
 from dshstore.cli.output import console, is_terminal, time_text, visible, write_json, write_text
-from dshstore.cli.parameters import examples, read_moment, store_argument
+from dshstore.cli.parameters import (
+    COUNT,
+    examples,
+    project_option,
+    read_moment,
+    store_argument,
+)
 from dshstore.cli.progress import SearchProgress
 
 _SAID = ("user", "assistant", "title")
@@ -47,7 +53,7 @@ _COLUMNS = tuple(name for name in SearchHit.__struct_fields__ if name != "marks"
     help="Only what the model sees now, what a compaction or the like hides from it, or the rest.",
 )
 @click.option("--session", metavar="SESSION", help="Only in this session, what it inherited too.")
-@click.option("--project", metavar="FOLDER", help="Only where a session ran there or below.")
+@project_option("Only where a session ran there or below.")
 @click.option(
     "--since",
     callback=read_moment,
@@ -57,7 +63,7 @@ _COLUMNS = tuple(name for name in SearchHit.__struct_fields__ if name != "marks"
 @click.option(
     "-n",
     "limit",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=20,
     show_default=True,
     metavar="COUNT",
@@ -115,11 +121,13 @@ def command(
         hits = opened.search(
             " ".join(query), filters, limit=limit, like=like, anew=rebuild, progress=progress
         )
+    if not hits:
+        say_nothing_found()
     match form:
         case "json":
             for hit in hits:
                 write_json(_members(hit))
-        case "csv" | "tsv" if hits:
+        case "csv" | "tsv":
             write_values(_COLUMNS, (_members(hit).values() for hit in hits), form)
         case None:
             for number, hit in enumerate(hits):

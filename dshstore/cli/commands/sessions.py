@@ -7,9 +7,9 @@ import msgspec
 
 import dshstore
 from dshstore import SessionSummary
-from dshstore.cli.forms import form_options, limit_option, write_values
+from dshstore.cli.forms import form_options, limit_option, say_nothing_found, write_values
 from dshstore.cli.output import shorten, time_text, write_json
-from dshstore.cli.parameters import examples, read_moment, store_argument
+from dshstore.cli.parameters import examples, project_option, read_moment, store_argument
 from dshstore.cli.tables import write_table
 
 _COLUMNS = ("session", "format", "turns", "events", "surface", "tokens", "last event", "title")
@@ -25,7 +25,7 @@ _TITLE = 60
     ),
 )
 @store_argument
-@click.option("--project", metavar="FOLDER", help="Only those that ran in this folder or below.")
+@project_option("Only those that ran in this folder or below.")
 @click.option(
     "--since",
     callback=read_moment,
@@ -50,6 +50,8 @@ def command(
         summaries = opened.sessions(
             project=project, since=since, model=model, text=text, limit=limit
         )
+    if not summaries:
+        say_nothing_found()
     match form:
         case "json":
             for summary in summaries:

@@ -8,6 +8,7 @@ import msgspec
 import dshstore
 from dshstore.cli.output import visible, write, write_json, write_text
 from dshstore.cli.parameters import (
+    COUNT,
     at_option,
     examples,
     json_option,
@@ -33,7 +34,7 @@ from dshstore.reports import ReportRow
 @at_option
 @click.option("--full", is_flag=True, help="Shorten nothing.")
 @click.option("--shadowed", is_flag=True, help="Show what the model no longer sees, too.")
-@click.option("-n", "last", type=click.IntRange(min=1), metavar="COUNT", help="The last messages.")
+@click.option("-n", "last", type=COUNT, metavar="COUNT", help="The last messages.")
 @click.option(
     "--chart",
     callback=read_output,

@@ -8,9 +8,9 @@ from typing import NoReturn
 import click
 
 import dshstore
-from dshstore.cli.forms import write_objects, write_values
+from dshstore.cli.forms import all_form_options, write_objects, write_values
 from dshstore.cli.output import PipeClosed
-from dshstore.cli.parameters import examples, store_argument
+from dshstore.cli.parameters import SECONDS, examples, store_argument
 from dshstore.cli.tables import write_table
 
 
@@ -34,16 +34,8 @@ from dshstore.cli.tables import write_table
     multiple=True,
     help="The text that :NAME stands for.",
 )
-@click.option("--json", "form", flag_value="json", help="Write one JSON object a line.")
-@click.option("--csv", "form", flag_value="csv", help="Write comma-separated values.")
-@click.option("--tsv", "form", flag_value="tsv", help="Write tab-separated values.")
-@click.option("--table", "form", flag_value="table", help="Write a table (usual).")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Give up after this time.",
-)
+@all_form_options
+@click.option("--timeout", type=SECONDS, metavar="SECONDS", help="Give up after this time.")
 def command(
     store: str,
     sql: str | None,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
 import msgspec
+import pytest
 
 import dshstore
 from tests.cli.running import cli
@@ -46,7 +49,21 @@ def test_people_see_a_table(garden: Path) -> None:
 
 def test_a_store_without_attempts_has_no_lines(tmp_path: Path) -> None:
     dshstore.open(tmp_path / "empty.db").close()
-    assert cli("attempts", tmp_path / "empty.db") == (0, b"", "")
+    assert cli("attempts", tmp_path / "empty.db") == (0, b"", "dshstore: nothing found\n")
+
+
+@pytest.mark.parametrize(("form", "delimiter"), [("--csv", ","), ("--tsv", "\t")])
+def test_figures_are_separated_below_their_names(garden: Path, form: str, delimiter: str) -> None:
+    done = cli("attempts", garden, "seedlings", form)
+    head, *rows = csv.reader(io.StringIO(done.text), delimiter=delimiter)
+    with dshstore.open(garden, mode="read") as store:
+        expected = [msgspec.structs.asdict(one) for one in store.session("seedlings").attempts()]
+    names = [name for name in expected[0] if name != "gaps"]
+    assert head == ["session_id", *names]
+    assert rows == [
+        ["seedlings", *("" if one[name] is None else str(one[name]) for name in names)]
+        for one in expected
+    ]
 
 
 def test_a_session_that_is_not_there_is_refused(garden: Path) -> None:

@@ -117,7 +117,7 @@ def test_a_refused_log_has_its_place_in_json(store: Path, tmp_path: Path) -> Non
 def test_a_store_is_made_when_every_log_is_refused(store: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_bytes(BAD)
     assert cli("import", store, tmp_path / "bad.jsonl").status == 1
-    assert cli("sessions", store, "--json") == (0, b"", "")
+    assert cli("sessions", store, "--json") == (0, b"", "dshstore: nothing found\n")
 
 
 def test_a_path_that_is_not_there_is_refused(store: Path, log: Path, tmp_path: Path) -> None:

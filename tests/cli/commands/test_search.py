@@ -56,14 +56,25 @@ def test_hits_are_objects_or_values(own_garden: Path) -> None:
     assert dict(zip(head, row, strict=True))["snippet"] == hit["snippet"]
 
 
-@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"], ["--tsv"], ["--like"]])
-def test_nothing_found_is_nothing_written(own_garden: Path, form: list[str]) -> None:
-    assert cli("search", own_garden, "dahlias", *form) == (0, b"", "")
+@pytest.mark.parametrize("form", [[], ["--json"], ["--like"]])
+def test_nothing_found_is_a_word_on_stderr(own_garden: Path, form: list[str]) -> None:
+    done = cli("search", own_garden, "dahlias", *form)
+    assert done == (0, b"", "dshstore: nothing found\n")
+
+
+def test_nothing_found_tells_where_it_was_looked_for(own_garden: Path) -> None:
+    narrowed = ("--project", "/srv/x/", "--since", "2026-08-01", "--role", "user")
+    done = cli("search", own_garden, "beans", *narrowed)
+    assert done.err == (
+        "dshstore: nothing found with --role user, --project /srv/x, --since 2026-08-01 00:00:00Z\n"
+    )
+    done = cli("compactions", own_garden, "seedlings")
+    assert done.err == "dshstore: nothing found in session seedlings\n"
 
 
 def seqs(garden: Path, *options: str) -> list[int]:
     done = cli("search", garden, "--json", *options)
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.err == "") == (0, done.out != b"")
     return sorted(hit["seq"] for hit in done.objects if hit["session_id"] == "bean-bed")
 
 
@@ -97,9 +108,14 @@ def test_a_query_that_means_nothing_is_wrong_usage_and_shown(own_garden: Path) -
 
 def test_control_characters_stay_in_the_log(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
-    log.write_bytes(small_log("a", "red \x1b[31m beans"))
+    log.write_bytes(small_log("a", "red \x1b[31m beans\u202e\x07"))
     cli("import", tmp_path / "x.db", log)
-    assert "red \\u001b[31m [beans]" in cli("search", tmp_path / "x.db", "beans").text
+    assert "red \\u001b[31m [beans]\\u202e\\u0007" in cli("search", tmp_path / "x.db", "beans").text
+    for form in ("--csv", "--tsv"):  # a program has the values, a person is safe
+        done = cli("search", tmp_path / "x.db", "beans", form)
+        assert "[beans]\u202e\x07" in done.text
+        done = cli("search", tmp_path / "x.db", "beans", form, terminal=True)
+        assert "red \\u001b[31m [beans]\\u202e\\u0007" in done.text
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import csv
 import io
 from pathlib import Path
 
-from tests.cli.running import cli, small_log
+import dshstore
+from tests.cli.running import cli, program, small_log
 from tests.loading import loaded_by
 
 
@@ -36,13 +37,14 @@ def test_people_see_a_line_a_session(garden: Path) -> None:
 
 def test_a_store_without_sessions_lists_none(tmp_path: Path) -> None:
     cli("init", tmp_path / "x.db")
-    assert cli("sessions", tmp_path / "x.db") == (0, b"", "")
-    assert cli("sessions", tmp_path / "x.db", "--json") == (0, b"", "")
+    assert cli("sessions", tmp_path / "x.db") == (0, b"", "dshstore: nothing found\n")
+    assert cli("sessions", tmp_path / "x.db", "--json") == (0, b"", "dshstore: nothing found\n")
+    assert cli("sessions", tmp_path / "x.db", "--csv").text.startswith("session_id,")
 
 
 def ids(garden: Path, *options: str) -> list[str]:
     done = cli("sessions", garden, "--json", *options)
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.err == "") == (0, done.out != b"")
     return [session["session_id"] for session in done.objects]
 
 
@@ -64,10 +66,29 @@ def test_sessions_are_chosen_by_project_model_and_time(garden: Path) -> None:
     assert len(ids(garden, "--project", "/srv/")) == 6
     assert len(ids(garden, "--project", "/")) == 6
     assert ids(garden, "--project", "/srv/gard") == []
+    assert len(ids(garden, "--project", "//srv/garden/compost/..//.")) == 6
     assert ids(garden, "--model", "Reasoner") == ["seedlings", "seedlings-for-a-neighbour"]
     assert ids(garden, "--since", "2026-11-02") == ["frost-watch", "seedlings"]
     assert ids(garden, "--since", "2026-11-02T08:00:06+00:00") == ["frost-watch"]
     assert ids(garden, "--since", "5200w", "-n", "1") == ["frost-watch"]
+
+
+def test_a_project_is_meant_from_where_one_stands(tmp_path: Path) -> None:
+    folder = tmp_path / "garden"
+    (folder / "beds").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(folder)
+    with dshstore.open(tmp_path / "x.db") as store:
+        store.create(session_id="a", cwd=str(folder)).close()
+        store.create(session_id="b", cwd="C:\\garden").close()
+    for where, project, found in (
+        (folder, ".", "a"),
+        (folder / "beds", "..", "a"),
+        (tmp_path, "garden/", "a"),
+        (tmp_path, "link", None),
+        (tmp_path, "C:\\garden", "b"),
+    ):
+        done = program("sessions", tmp_path / "x.db", "--project", project, "--json", cwd=where)
+        assert [one["session_id"] for one in done.objects] == ([found] if found else [])
 
 
 def test_a_time_that_is_none_is_wrong_usage(garden: Path) -> None:

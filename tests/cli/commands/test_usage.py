@@ -87,8 +87,8 @@ def test_values_are_separated_below_their_names(garden: Path) -> None:
 
 def test_a_store_without_sessions_used_nothing(tmp_path: Path) -> None:
     cli("init", tmp_path / "x.db")
-    assert cli("usage", tmp_path / "x.db", "--json") == (0, b"", "")
-    assert cli("usage", tmp_path / "x.db") == (0, b"", "")
+    for form in ([], ["--json"]):
+        assert cli("usage", tmp_path / "x.db", *form) == (0, b"", "dshstore: nothing found\n")
 
 
 def test_a_session_that_is_not_there_is_told(garden: Path) -> None:
