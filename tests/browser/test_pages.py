@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -20,13 +22,14 @@ PAGES = (
     "/garden/tokens_by_model_and_day",
     "/garden/tool_calls",
     "/garden",
+    "/garden?sql=select+'a',+2,+session_id+from+turns+--+all+of+them",
     "/odd/-/session/shapes",
     "/odd/-/session/long",
 )
 
 #: Of each kind of element on a page: what it is, and how much its text stands out from its ground,
-#: 1 to 21, in the colours that really came out. The ground of the page is the first. The colours
-#: inside Datasette's SQL editor are its own.
+#: 1 to 21, in the colours that really came out. The ground of the page is the first. How
+#: pale the line numbers of Datasette's SQL editor are on a white ground is its own.
 CONTRASTS = """
 const channels = (color) => color.match(/[0-9.]+/g).map(Number);
 const luminance = (color) => {
@@ -42,7 +45,7 @@ const ground = (node) => {
   return luminance(getComputedStyle(node).backgroundColor);
 };
 const seen = new Map();
-for (const element of document.querySelectorAll("section.content :not(.CodeMirror *)")) {
+for (const element of document.querySelectorAll("section.content :not(.CodeMirror-linenumber)")) {
   const kind = `${element.tagName} ${element.className}`;
   if (seen.has(kind) || !element.checkVisibility() || !element.textContent.trim()) continue;
   const pair = [luminance(getComputedStyle(element).color), ground(element)].sort((a, b) => a - b);
@@ -163,3 +166,11 @@ def test_text_stands_out_in_both_colour_schemes(
     assert (ground > 0.5) == (scheme == "light")
     assert len(kinds) > 3
     assert [(kind, contrast) for kind, contrast in kinds if contrast < 3] == []
+
+
+def test_the_sql_editor_is_dark_in_the_dark(site: Site, browser: webdriver.Chrome) -> None:
+    show(browser, f"{site.url}/garden", scheme="dark")
+    for part in (".CodeMirror", ".CodeMirror-gutters"):
+        [element] = find(browser, part)
+        shown = element.value_of_css_property("background-color")
+        assert max(int(channel) for channel in re.findall(r"\d+", shown)[:3]) < 64

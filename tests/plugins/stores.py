@@ -44,6 +44,7 @@ def _odd_logs() -> list[tuple[str, bytes]]:
     logs.append(("half", _said("half", "half a pair: \ud83c, NUL: \x00, bell: \x07")))
     logs.append(("long", _long("long")))
     logs.append(("compacted", _compacted("compacted")))
+    logs.append(("compacted-in-a-turn", _compacted_in_a_turn("compacted-in-a-turn")))
     logs.append(("unknown", _with_unknown("unknown")))
     logs.append(("header-only", write_log(make_header(4, "header-only"), [])))
     logs.append(("shapes", _shapes("shapes")))
@@ -89,6 +90,23 @@ def _compacted(session_id: str) -> bytes:
             source = {"kind": "plugin", "plugin": "compact"}
             summary = log.user(text(f"summary {number}"), source=source)
             log.replace("user/message", summary, 0, len(log.nodes) - 1)
+    return write_log(make_header(4, session_id), log.events)
+
+
+def _compacted_in_a_turn(session_id: str) -> bytes:
+    """What a turn began with is compacted before the turn goes on."""
+    log = LogBuilder(4)
+    log.start_turn()
+    log.start_step()
+    log.append("user/message", log.user(text("secret")))
+    log.append("assistant/message", log.assistant(text("hidden reply")) | {"stream": []})
+    log.end_step()
+    summary = log.user(text("summary"), source={"kind": "plugin", "plugin": "compact"})
+    log.replace("user/message", summary, 0, len(log.nodes) - 1)
+    log.start_step()
+    log.append("assistant/message", log.assistant(text("shown reply")) | {"stream": []})
+    log.end_step()
+    log.end_turn()
     return write_log(make_header(4, session_id), log.events)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
 import pluggy
+from datasette.utils.asgi import NotFound, Request
 from markupsafe import Markup
 
 from dshstore.plugins.browsing import pages, stores
@@ -87,7 +88,22 @@ def register_routes() -> list[tuple[str, Any]]:
             r"^/(?P<database>[^/]+)/-/session/(?P<session>[^/]+)/context\.svg$",
             pages.show_context,
         ),
+        (r"^/[^/]+/-/sessions?(?:[/.].*)?$", pages.find_nothing),
     ]
+
+
+@_hook(wrapper=True)
+def handle_exception(
+    datasette: Datasette, request: Request, exception: Exception
+) -> Generator[None, list[object], list[object]]:
+    """Answer for what is not there in place of Datasette, which is the last that is asked.
+
+    It would tell the terminal where the exception was raised, and fails for one that never was.
+    """
+    answers = yield
+    if not isinstance(exception, NotFound):
+        return answers
+    return [*answers[:-1], pages.tell_missing(datasette, request, str(exception))]
 
 
 def menu_entries(datasette: Datasette, databases: list[str]) -> list[dict[str, str]]:

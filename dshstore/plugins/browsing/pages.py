@@ -15,8 +15,8 @@ from sqlite3 import Connection, DatabaseError
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
-from datasette.utils import sqlite_timelimit, tilde_decode
-from datasette.utils.asgi import Request, Response
+from datasette.utils import add_cors_headers, sqlite_timelimit, tilde_decode
+from datasette.utils.asgi import NotFound, Request, Response
 
 from dshstore import borrowed, charts
 from dshstore.errors import EventNotFound, ExtraMissing, SessionNotFound, StoreError
@@ -143,6 +143,24 @@ async def show_context(request: Request, datasette: Datasette, database: Databas
     except ExtraMissing as error:
         raise _Refused(str(error), 404) from error
     return Response(drawn.decode(), content_type="image/svg+xml; charset=utf-8")
+
+
+async def find_nothing() -> None:
+    """An address like one of ours. (Datasette would look for a row of a table named -.)"""
+    raise NotFound("There is no such page")
+
+
+async def tell_missing(datasette: Datasette, request: Request, reason: str) -> Response:
+    """The answer for an address at which there is nothing: a page, or JSON."""
+    said = "There is no such page" if reason == "404" else legible(reason)
+    about = {"ok": False, "error": said, "status": 404, "title": None}
+    if request.path.endswith(".json"):
+        headers: dict[str, str] = {}
+        if datasette.cors:
+            add_cors_headers(headers)
+        return Response.json(about, status=404, headers=headers)
+    body = await datasette.render_template(["404.html", "error.html"], about, request=request)
+    return Response.html(body, status=404)
 
 
 async def _store(request: Request, datasette: Datasette) -> Database:

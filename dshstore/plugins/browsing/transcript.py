@@ -84,8 +84,19 @@ class Transcript:
 
     def groups(self, entries: Iterable[TranscriptEntry]) -> list[Group]:
         """The groups of these entries."""
-        shown = [(entry, item) for entry in entries for item in self._items(entry)]
+        shown, turns = [], []
+        turn = None
+        for entry in entries:
+            turn = entry.seq if entry.type == "turn/start" else turn
+            for item in self._items(entry):
+                shown.append((entry, item))
+                turns.append(turn)
+            turn = None if entry.type == "turn/end" else turn
         hidden = _hidden([entry.state for entry, _ in shown])
+        # the heading of a turn of which something is seen stays where it is seen
+        seen = {turn for turn, is_hidden in zip(turns, hidden, strict=True) if not is_hidden}
+        for place, (entry, item) in enumerate(shown):
+            hidden[place] &= not (item.kind == "turn" and entry.seq in seen)
         found = []
         for is_hidden, run in groupby(zip(hidden, shown, strict=True), lambda pair: pair[0]):
             pairs = [pair for _, pair in run]

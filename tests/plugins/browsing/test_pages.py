@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -242,6 +243,49 @@ def test_what_is_not_there_is_a_sentence(site: Site, path: str, status: int, sen
     page = site.get(path)
     assert page.status == status
     assert sentence in words(page)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nowhere",
+        "/a/b/c/d/e",
+        "/garden/-/session/a/b",
+        "/garden/-/session",
+        "/garden/-/session/bean-bed/nothing.svg",
+        "/garden/-/sessions/a",
+        "/garden/-/sessions.json",
+        "/garden/no_table",
+        "/a/b/c/d.json",
+        "/-/no-plugin",
+    ],
+)
+def test_an_address_without_a_page_is_not_found(site: Site, path: str) -> None:
+    page = site.get(path)
+    assert page.status == 404
+    if path.endswith(".json"):
+        assert json.loads(page.text)["ok"] is False
+    else:
+        assert "Error 404" in words(page)
+
+
+@pytest.mark.parametrize("path", ["/garden/-/sessions/", "/garden/-/session/bean-bed/"])
+def test_a_slash_too_many_leads_to_the_page(site: Site, path: str) -> None:
+    page = site.get(path)
+    assert (page.status, page.url) == (200, site.url + path.removesuffix("/"))
+
+
+def test_the_heading_of_a_turn_that_goes_on_is_not_folded(site: Site) -> None:
+    before, _, after = main_part(site.get("/odd/-/session/compacted-in-a-turn")).partition("<h2")
+    assert "dsh-shadowed" not in before
+    assert after.index("dsh-shadowed") < after.index("secret") < after.index("</details>")
+    assert "</details>" in after.partition("shown reply")[0]
+
+
+def test_the_heading_of_a_turn_of_which_nothing_is_seen_is_folded(site: Site) -> None:
+    page = main_part(site.get("/odd/-/session/compacted"))
+    assert "dsh-shadowed" in page.partition("<h2")[0]
+    assert page.rpartition("</details>")[2].count("<h2") == 1
 
 
 def test_a_damaged_event_is_a_sentence_and_no_other_session_s_business(
