@@ -234,7 +234,7 @@ class Run:
         odd about a line is left to others, to take or to refuse.
         """
         begin = at
-        while not self._ended and (several := lines[at : at + _AT_ONCE]):
+        while not self._ended and (several := _before_end(lines[at : at + _AT_ONCE])):
             taken = self._add_first(several)
             at += taken
             if taken < len(several):
@@ -299,6 +299,17 @@ class Run:
             offset=offset,
             frame=frame,
         )
+
+
+def _before_end(lines: list[bytes]) -> list[bytes]:
+    """The lines before the first that looks like one at the end of an attempt, which is no delta.
+
+    It saves the looks that would find it; a quote inside of a string is escaped.
+    """
+    text = b"\n".join(lines)
+    ends = [text.find(b'"usage"'), text.find(b'"finish"')]
+    found = [end for end in ends if end >= 0]
+    return lines[: text.count(b"\n", 0, min(found))] if found else lines
 
 
 def expand_run(lines: bytes) -> Iterator[dict[str, Any]]:
