@@ -53,7 +53,7 @@ class _Reader(apsw.shell.Shell):
 
     def handle_exception(self) -> None:
         """Tell an error; what ends a program is for who started it."""
-        if isinstance(sys.exc_info()[1], (BrokenPipeError, KeyboardInterrupt)) and self.bail:
+        if isinstance(sys.exc_info()[1], (OSError, KeyboardInterrupt)) and self.bail:
             raise
         super().handle_exception()  # type: ignore[no-untyped-call]
 
@@ -69,7 +69,19 @@ class _Reader(apsw.shell.Shell):
             raise self.Error(f"{name} is not here: this shell only reads; .help tells what is")
         if name in (".output", ".read") and arguments:
             self._check_file(arguments[0])
-        super().process_command(command)  # type: ignore[no-untyped-call]
+        try:
+            super().process_command(command)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            if error.filename is None:  # then it is a stream that fails
+                raise
+            raise self.Error(f"{error.filename}: {error.strerror}") from error
+
+    def command_bail(self, words: list[str]) -> None:
+        """bail ON|OFF: Stop after hitting an error (OFF for a person, else ON)
+
+        If an error is encountered while processing commands or SQL then exit.
+        """
+        super().command_bail(words)  # type: ignore[no-untyped-call]
 
     def _check_file(self, name: str) -> None:
         if name.lower().endswith(".py"):
@@ -82,7 +94,8 @@ def run(path: str) -> int:
     """Let a person ask the store at `path`, or answer the statements on standard input in turn.
 
     The status: that of `.exit`, 0, or 2 when such a statement failed, which its message on stderr
-    has told; a person goes on after one. Raises what opening a store to read does.
+    has told; a person goes on after one. Raises what opening a store to read does, and OSError
+    when what it answers cannot be written.
     """
     database = schema.open_reading(path)
     try:

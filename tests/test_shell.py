@@ -126,6 +126,14 @@ def test_a_statement_that_fails_ends_a_pipe(garden: Path) -> None:
     assert program("sql", garden, stdin=b"SELECT 'open").status == 2
 
 
+@pytest.mark.parametrize("line", [".read nosuch.sql", ".output no/such.txt", ".read ."])
+def test_a_file_that_cannot_be_opened_is_told_once(garden: Path, line: str) -> None:
+    done = program("sql", garden, stdin=f"{line}\nSELECT 1;\n".encode(), cwd=garden.parent)
+    assert (done.status, done.out) == (2, b"")
+    assert done.err.count(line.split()[1]) == 1
+    assert "Errno" not in done.err
+
+
 def test_exit_names_a_status(garden: Path) -> None:
     assert program("sql", garden, stdin=b".exit 7\nSELECT 1;\n") == (7, b"", "")
 
@@ -201,6 +209,7 @@ def test_help_tells_only_what_is_here(garden: Path) -> None:
     told = program("sql", garden, stdin=b".help\n").err
     assert ".tables" in told
     assert ".open" not in told
+    assert "OFF for a person, else ON" in " ".join(told.split())
     assert ".shell" not in told
 
 

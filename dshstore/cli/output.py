@@ -7,6 +7,7 @@ for the commands.
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 import unicodedata
@@ -41,7 +42,7 @@ def write(data: bytes) -> None:
     try:
         sys.stdout.buffer.write(data)
     except OSError as error:
-        raise _failure(error) from error
+        raise unwritten(error) from error
 
 
 def flush() -> None:
@@ -49,12 +50,15 @@ def flush() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        raise _failure(error) from error
+        raise unwritten(error) from error
 
 
-def _failure(error: OSError) -> Exception:
+def unwritten(error: OSError) -> Exception:
+    """What to raise when stdout took no more."""
     if isinstance(error, BrokenPipeError):
         return PipeClosed()
+    if error.errno == errno.EBADF:
+        return WriteFailed("standard output: it is closed")
     return WriteFailed(f"standard output: {error.strerror}")
 
 

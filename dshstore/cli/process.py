@@ -127,11 +127,12 @@ def _place(error: QueryFailed) -> list[str]:
 def _open_standard_streams() -> None:
     """Make text UTF-8 whatever the locale; half a surrogate pair or a bad file name is escaped.
 
-    A stream that the caller closed leads nowhere from here on: its number must not go to the next
-    file that is opened, which may be the store.
+    The number of a stream that the caller closed must not go to the next file that is opened, which
+    may be the store. What is told on stderr leads nowhere then; what is written to stdout fails.
     """
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
+    while (number := os.open(os.devnull, os.O_RDONLY)) <= 2:
+        if number == 2:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     os.close(number)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)

@@ -24,18 +24,74 @@ def ask(
     """Run one statement on a connection that from then on can only read (see `Database.ask`)."""
     only_read(connection, seconds)
     columns: list[str] = []
+    begin = 0
 
     def describe(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:
-        if columns and cursor.has_vdbe:  # a comment has none
-            raise QueryFailed("one statement at a time", sql, len(sql) - len(statement))
-        columns.extend(str(column[0]) for column in cursor.get_description())
+        nonlocal begin
+        begin += len(statement)
+        if cursor.has_vdbe:  # a comment has none
+            if _is_statement(connection, sql[begin:]):
+                raise QueryFailed("one statement at a time", sql, begin)
+            if isinstance(parameters, Mapping):
+                _refuse_unused(sql, parameters, cursor.bindings_names)
+            columns.extend(str(column[0]) for column in cursor.get_description())
         return True
 
     cursor = connection.cursor()
     cursor.exec_trace = describe
     with _asking(sql, seconds):
-        cursor.execute(sql, parameters)
+        try:
+            cursor.execute(sql, parameters)
+        except apsw.BindingsError:
+            begin = 0
+            parameters = _numbered(connection, sql, parameters)
+            cursor.execute(sql, parameters)
     return columns, _rows(cursor, sql, seconds)
+
+
+def _is_statement(connection: apsw.Connection, sql: str) -> bool:
+    """Whether this holds more than spaces and comments, be it right or wrong."""
+    found: list[bool] = []
+
+    def look(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:
+        found.append(cursor.has_vdbe)
+        return False
+
+    cursor = connection.cursor()
+    cursor.exec_trace = look
+    try:
+        cursor.execute(sql)
+    except apsw.ExecTraceAbort:
+        return found[0]
+    except apsw.Error:
+        return True
+    return False
+
+
+def _numbered(connection: apsw.Connection, sql: str, given: Parameters) -> Sequence[Any]:
+    """The values of a statement whose parameters have no names: by their numbers, from 1."""
+    from apsw.ext import query_info  # slow to import, and rarely wanted
+
+    names: Sequence[str | None] = query_info(connection, sql).bindings_names
+    if not isinstance(given, Mapping):
+        many = f"{len(names)} parameter{'' if len(names) == 1 else 's'}"
+        raise QueryFailed(f"the SQL has {many}, and {len(given)} values are given", sql)
+    _refuse_unused(sql, given, names)
+    has_gaps = any(name is not None and name.isdigit() for name in names)
+    numbered = [name or str(number) for number, name in enumerate(names, 1)]
+    return [given.get(name) if has_gaps else given[name] for name in numbered]
+
+
+def _refuse_unused(sql: str, given: Mapping[str, Any], names: Sequence[str | None]) -> None:
+    used = {name or str(number) for number, name in enumerate(names, 1)}
+    for name in given:
+        if name not in used:
+            raise QueryFailed(f"the SQL has no parameter {_written(name)}", sql)
+
+
+def _written(name: str) -> str:
+    """A parameter as it stands in SQL."""
+    return f"?{name}" if name.isdigit() else f":{name}"
 
 
 def only_read(connection: apsw.Connection, seconds: float | None) -> None:
@@ -62,7 +118,8 @@ def _asking(sql: str, seconds: float | None) -> Iterator[None]:
             f"not allowed: this connection only reads ({message_of(error)})", sql
         ) from error
     except KeyError as error:
-        raise QueryFailed(f"no value is given for the parameter :{error.args[0]}", sql) from error
+        name = _written(str(error.args[0]))
+        raise QueryFailed(f"no value is given for the parameter {name}", sql) from error
     except (apsw.Error, TypeError, ValueError) as error:
         offset = getattr(error, "error_offset", -1)  # in bytes
         place = len(sql.encode()[:offset].decode(errors="ignore")) if offset >= 0 else None

@@ -131,12 +131,25 @@ def test_a_full_disk_below_stdout_is_told_in_a_sentence(garden: Path) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("words", ["sessions", "sql", "show", "export"])
+def test_a_closed_stdout_is_told_in_a_sentence(garden: Path, words: str) -> None:
+    more = ' "$2"' if words in ("show", "export") else ""
+    command = f'echo "SELECT 1;" | "$0" -m dshstore {words} "$1"{more} >&-'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, garden, "bean-bed"],
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert done.stderr == b"dshstore: standard output: it is closed\n"
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_never_becomes_the_store(tmp_path: Path, closed: str) -> None:
     (tmp_path / "a.jsonl").write_bytes(small_log("a"))
     command = f'"$0" -m dshstore import a.db a.jsonl {closed}'
     done = subprocess.run(["sh", "-c", command, sys.executable], cwd=tmp_path, check=False)
-    assert done.returncode == 0
+    assert done.returncode == (3 if ">&-" in closed.split() else 0)
     assert cli("sessions", tmp_path / "a.db", "--json").objects[0]["session_id"] == "a"
 
 

@@ -9,7 +9,7 @@ import click
 
 import dshstore
 from dshstore.cli.forms import all_form_options, write_objects, write_values
-from dshstore.cli.output import PipeClosed
+from dshstore.cli.output import unwritten
 from dshstore.cli.parameters import SECONDS, examples, store_argument
 from dshstore.cli.tables import write_table
 
@@ -32,7 +32,7 @@ from dshstore.cli.tables import write_table
     type=(str, str),
     metavar="NAME VALUE",
     multiple=True,
-    help="The text that :NAME stands for.",
+    help="The text that :NAME stands for, or ?, by its number.",
 )
 @all_form_options
 @click.option("--timeout", type=SECONDS, metavar="SECONDS", help="Give up after this time.")
@@ -71,6 +71,6 @@ def _open_shell(store: str) -> NoReturn:
 
     try:
         status = shell.run(store)
-    except BrokenPipeError as error:
-        raise PipeClosed from error
+    except OSError as error:
+        raise unwritten(error) from error
     click.get_current_context().exit(status)

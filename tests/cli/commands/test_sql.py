@@ -65,6 +65,33 @@ def test_a_parameter_that_is_not_given_is_wrong_usage(garden: Path, given: list[
     assert "colour" in done.err
 
 
+def test_parameters_without_a_name_have_a_number(garden: Path) -> None:
+    question = "SELECT ? AS a, :b AS b, ? AS c"
+    done = cli("sql", garden, question, "-p", "3", "z", "-p", "1", "x", "-p", "b", "y", "--json")
+    assert done.objects == [{"a": "x", "b": "y", "c": "z"}]
+    assert cli("sql", garden, "SELECT ?5 AS a", "-p", "5", "x", "--csv").out == b"a\nx\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "said"),
+    [
+        ("SELECT ?", [], "no value is given for the parameter ?1"),
+        ("SELECT ?, ?", ["1"], "no value is given for the parameter ?2"),
+        ("SELECT ?", ["1", "2"], "the SQL has no parameter ?2"),
+        ("SELECT :a", ["a", "b"], "the SQL has no parameter :b"),
+        ("SELECT 1", ["a"], "the SQL has no parameter :a"),
+        ("SELECT :a", ["A"], "no value is given for the parameter :a"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_named(
+    garden: Path, question: str, given: list[str], said: str
+) -> None:
+    words = [word for name in given for word in ("-p", name, "x")]
+    done = cli("sql", garden, question, *words, "--csv")
+    assert (done.status, done.out) == (2, b"")
+    assert said in done.err
+
+
 @pytest.mark.parametrize("place", [["-"], []])
 def test_sql_is_read_from_standard_input(garden: Path, place: list[str]) -> None:
     done = program("sql", garden, *place, "--csv", stdin="SELECT 'größe' AS a;\n".encode())
@@ -122,8 +149,19 @@ def test_nothing_can_be_changed(garden: Path, change: str) -> None:
     assert garden.read_bytes() == before
 
 
-def test_statements_come_one_at_a_time(garden: Path) -> None:
-    assert cli("sql", garden, "SELECT 1; SELECT 2").status == 2
+@pytest.mark.parametrize("form", ["--csv", "--tsv", "--json", "--table"])
+@pytest.mark.parametrize(
+    "second", ["SELECT 2", "SELECT :a", "nonsense", "DROP TABLE events", ";;2"]
+)
+def test_statements_come_one_at_a_time(garden: Path, form: str, second: str) -> None:
+    done = program("sql", garden, form, stdin=f"SELECT 1;\n{second};".encode())
+    assert (done.status, done.out) == (2, b"")
+    assert "one statement at a time" in done.err
+
+
+@pytest.mark.parametrize("rest", [";", " ; -- and no more", "; /* no more */ ; ", "\n;\n"])
+def test_what_follows_a_statement_may_be_a_comment(garden: Path, rest: str) -> None:
+    assert cli("sql", garden, f"/* first */ SELECT 1 AS a{rest}", "--csv").out == b"a\n1\n"
 
 
 def test_a_question_without_end_is_given_up(garden: Path) -> None:
