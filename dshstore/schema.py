@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "82f8376db0cebf81c3e137b401dc12b2a33db84c433d883029a3848dbb71836e"
+SCHEMA_DIGEST = "72ce16e7a2711def9c0bdec5bbe38e35edb9951967a165434c1e3418af258981"
 
 
 class _Statements(msgspec.Struct, frozen=True):

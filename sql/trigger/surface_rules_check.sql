@@ -64,8 +64,9 @@ BEGIN
            WHEN 'integer' THEN value > 9007199254740991
            WHEN 'real'    THEN value > 9007199254740991 OR value <> CAST(value AS INTEGER)
            ELSE 1 END)                                  THEN RAISE(ABORT, 'sources-not-seqs')
-    -- in a query of its own, which sets up an index: most events that cite cite one
-    WHEN count(*) > 1 AND (SELECT count(DISTINCT value) < count(*) FROM json_each(NEW.source_event_seqs))
+    -- in a query of its own, which sets up an index: most events cite one, or a run of seqs
+    WHEN min(value - key) <> max(value - key)
+     AND (SELECT count(DISTINCT value) < count(*) FROM json_each(NEW.source_event_seqs))
                                                         THEN RAISE(ABORT, 'sources-duplicate')
     WHEN max(value) >= NEW.seq                          THEN RAISE(ABORT, 'sources-not-earlier')
   END
