@@ -40,8 +40,8 @@ REFUSED, CALLER_WRONG, STORE_SAID_NO = 1, 2, 3
 #: What a shell reports of a program that Ctrl-C, or a closed pipe, ended.
 INTERRUPTED, PIPE_CLOSED = 130, 141
 
-#: How many characters of SQL are shown on each side of the place of an error.
-_CONTEXT = 60
+#: How many columns of a query are shown on each side of the place of an error: a line in all.
+_CONTEXT = 36
 
 
 def main() -> int:
@@ -115,13 +115,23 @@ def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _place(error: QueryFailed) -> list[str]:
-    """The line of SQL that an error is in, and a caret below its place; nothing without one."""
+    """The line of a query that an error is in, and a caret below its place, if it has one."""
     if error.offset is None:
         return []
     begin = error.sql.rfind("\n", 0, error.offset) + 1
-    before = visible(error.sql[begin : error.offset][-_CONTEXT:])
-    after = visible(error.sql[error.offset :].partition("\n")[0][:_CONTEXT])
-    return [f"  {before}{after}", f"  {' ' * display_width(before)}^"]
+    before = _fitting(error.sql[begin : error.offset][::-1])[::-1]
+    after = _fitting(error.sql[error.offset :].partition("\n")[0])
+    return [f"  {visible(before)}{visible(after)}", f"  {' ' * display_width(visible(before))}^"]
+
+
+def _fitting(text: str) -> str:
+    """As much of a text, from its beginning, as is shown of it; an ellipsis for the rest."""
+    width = 0
+    for at, character in enumerate(text):
+        width += display_width(visible(character))
+        if width > _CONTEXT:
+            return f"{text[:at]}…"
+    return text
 
 
 def _open_standard_streams() -> None:

@@ -16,8 +16,9 @@ import msgspec
 from dshstore.engine.searching.terms import cut_terms
 from dshstore.errors import QueryFailed
 
-#: FTS5's parser gives up somewhat beyond these; a query of a person has not nearly as many.
-_MOST_PHRASES, _MOST_NESTED = 200, 20
+#: FTS5's parser gives up somewhat beyond these, and a phrase takes the longer the more terms it
+#: has; a query of a person has not nearly as many. (A character can be a term: see `terms`.)
+_MOST_TERMS, _MOST_NESTED = 200, 20
 
 _OPERATORS = ("AND", "OR", "NOT")
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"(\*?)')
@@ -131,9 +132,9 @@ class _Parser:
                 reason = "there is no letter, digit or emoji in this: nothing to look for"
                 raise self._fault(reason, item)
             return
-        self._count += 1
-        if self._count > _MOST_PHRASES:
-            raise self._fault(f"more than {_MOST_PHRASES} words; look for fewer of them", item)
+        self._count += len(terms)
+        if self._count > _MOST_TERMS:
+            raise self._fault(f"more than {_MOST_TERMS} words; look for fewer of them", item)
         # between two phrases FTS5 puts an AND of its own, which binds more than all others
         if self._before is not None and self._before.kind == ")":
             self._out.append("AND")

@@ -35,7 +35,7 @@ APPLICATION_ID = 0x64736869
 
 #: Raised with every change of its tables and of how texts are read or cut into terms. Whoever has
 #: other tables of Unicode cuts them otherwise, too.
-_RELEASE = 1
+_RELEASE = 2
 VERSION = (_RELEASE * 100 + UNICODE[0]) * 100 + UNICODE[1]
 
 #: What is behind the store's name; the second holds all texts, for who searches more than was said.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 
 from dshstore.engine.searching.queries import Phrase
 from dshstore.engine.searching.terms import locate_terms
@@ -17,22 +19,26 @@ _LENGTH, _BEFORE = 160, 50
 #: How long a word is that is not cut.
 _WORD = 20
 
+#: What no term holds.
+_SEPARATOR = "\0"
+
 _SPACE = re.compile(r"\s+")
 
 
 def find_phrases(text: str, phrases: Sequence[Phrase]) -> list[Span]:
     """Where the phrases stand in a text, in order, overlapping ones as one."""
     located = locate_terms(text)
-    terms = [term for term, _, _ in located]
+    terms = _SEPARATOR.join(["", *(term for term, _, _ in located), ""])
+    #: Behind which separators the terms stand.
+    begins = list(accumulate((len(term) + 1 for term, _, _ in located), initial=0))
     spans = []
-    for phrase in phrases:
-        *body, last = phrase.terms
-        for end, term in enumerate(terms):
-            begin = end - len(body)
-            if begin < 0 or not (term.startswith(last) if phrase.is_prefix else term == last):
-                continue
-            if terms[begin:end] == body:
-                spans.append((located[begin][1], located[end][2]))
+    for phrase in dict.fromkeys(phrases):
+        wanted = _SEPARATOR.join(["", *phrase.terms, *([] if phrase.is_prefix else [""])])
+        at = terms.find(wanted)
+        while at >= 0:
+            begin = bisect_left(begins, at)
+            spans.append((located[begin][1], located[begin + len(phrase.terms) - 1][2]))
+            at = terms.find(wanted, at + 1)
     return _merge(spans)
 
 

@@ -43,13 +43,36 @@ _DROPPED = (
 #: The blocks of Indic scripts, whose words hold marks that are no letters, but two stops.
 _INDIC = "\u0900-\u0963\u0966-\u0dff"
 
-#: What belongs to the character before it: it is folded together with it.
-_ATTACHED = f"{_DROPPED}{_INDIC}\u1160-\u11ff\u3099\u309a\uff9e\uff9f"
+#: The marks of all scripts that are in use, which belong to the character before them.
+_MARKS = "".join(
+    mark
+    for first, last in ((0x300, 0x30FF), (0xA66F, 0xABED))
+    for mark in map(chr, range(first, last + 1))
+    if unicodedata.category(mark).startswith("M")
+)
 
-_CLUSTER = re.compile(f".[{_ATTACHED}]*", re.DOTALL)
+#: What is folded together with the character before it.
+_ATTACHED = f"{_DROPPED}{_MARKS}\u1160-\u11ff\uff9e\uff9f"
+
+#: A mark that stands behind a space or the like has nothing before it to belong to.
+_CLUSTER = re.compile(f"_|[^\\w{_PICTURES}{_ATTACHED}]|.[{_ATTACHED}]*", re.DOTALL)
 _drop = re.compile(f"[{_DROPPED}]+").sub
 _SINGLE = f"{_UNSPACED}{_PICTURES}"
 _TERM = re.compile(f"[{_SINGLE}]|(?:[^\\W_{_SINGLE}]|[{_INDIC}])+")
+
+#: Letters of Latin that Unicode does not take apart, as they are written without them.
+_SPELLED = {"æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "\u0131": "i", "ȷ": "j"}
+_WITH = re.compile("LATIN SMALL LETTER ([A-Z]) WITH .+")
+_PLAIN = str.maketrans(
+    _SPELLED
+    | {
+        letter: named[1].lower()
+        for first, last in ((0xDF, 0x2AF), (0x1D00, 0x1DBF), (0x2C60, 0x2C7F), (0xA720, 0xA7FF))
+        for letter in map(chr, range(first, last + 1))
+        if (named := _WITH.fullmatch(unicodedata.name(letter, "")))
+        and not unicodedata.decomposition(letter)
+    }
+)
 
 _SIGNS = re.compile(r"(?<=[a-z])(?:\+\+|#)(?![\w+#])")
 _WIDE = str.maketrans("+#", "\uff0b\uff03")
@@ -63,7 +86,8 @@ def fold(text: str) -> str:
 def _fold_plain(text: str) -> str:
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFC", _drop("", unicodedata.normalize("NFKD", text).casefold()))
+    bare = _drop("", unicodedata.normalize("NFKD", text).casefold())
+    return unicodedata.normalize("NFC", bare.translate(_PLAIN))
 
 
 def _mark_signs(folded: str) -> str:

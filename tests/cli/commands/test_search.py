@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from dshstore.cli.output import display_width
 from tests.cli.running import cli, program, small_log
 from tests.real_parts import require
 
@@ -100,6 +101,10 @@ def test_a_query_that_means_nothing_is_wrong_usage_and_shown(own_garden: Path) -
         "dshstore: OR needs a word before and after it; to look for the word itself, put it in "
         'quotes: "OR"\n  beans OR\n        ^\n'
     )
+    for query in ("水" * 20_000, "beans " * 20_000, "a OR (" + "\u202e再" * 90, "a AND AND " * 9):
+        done = cli("search", own_garden, query)
+        assert done.status == 2
+        assert all(display_width(line) <= 80 for line in done.err.split("\n")[1:])
     assert cli("search", own_garden, "!!!").status == 2
     assert cli("search", own_garden).status == 2
     assert cli("search", own_garden, "x", "--session", "nobody").status == 3

@@ -67,6 +67,9 @@ def test_a_query_means(query: str, match: str | None) -> None:
         ("(a OR) b", "OR needs", 3),
         ("a OR !", "no letter, digit or emoji", 5),
         ("a " * 201, "more than 200 words", 400),
+        ("水" * 201, "more than 200 words", 0),
+        ("水" * 200 + " a", "more than 200 words", 201),
+        ('"' + "a " * 20_000 + '"', "more than 200 words", 0),
         ("(" * 21 + "a OR b" + ")" * 21, "more than 20 deep", 20),
     ],
 )

@@ -26,6 +26,11 @@ from dshstore.engine.searching.terms import cut_terms, fold, locate_terms, sprea
         ("ΟΔΟΣ", "οδος"),
         ("שָׁלוֹם", "שלום"),
         ("👍🏽", "👍"),
+        ("Đà Nẵng, Łódź, Ørsted", "da nang lodz orsted"),
+        ("Æsir œuvre ǽ", "aesir oeuvre ae"),
+        ("ISPARTA", "ısparta"),  # noqa: RUF001
+        ("Ħal Għaxaq ŧ ƀ ɨ", "hal ghaxaq t b i"),
+        ("Ísafjörður Þór", "isafjordur thor"),
         ("co\u00adoperate", "cooperate"),
     ],
 )
@@ -65,6 +70,12 @@ TEXTS = st.text() | st.text("aEsß\u0301\u0307İｶﾞﾟが\u3099\u1112\u1161\u
 @example("한\u11ab")
 def test_terms_are_located_as_they_are_cut(text: str) -> None:
     assert [term for term, _, _ in locate_terms(text)] == cut_terms(text)
+
+
+@given(st.text("a हिन्दी\u0301\u093e\u09be\u200d._-—।\n\u3000", max_size=12))
+def test_what_stands_between_terms_is_no_part_of_one(text: str) -> None:
+    for _, begin, end in locate_terms(text):
+        assert not set(text[begin:end]) & set(" ._-—।\n\u3000")
 
 
 @given(TEXTS)
