@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from dshstore.db import check_output
-from dshstore.errors import StoreError
+from dshstore.errors import StoreError, shown
 from dshstore.sqlfiles import Statement, load
 from dshstore.store import Store
 
@@ -83,11 +83,36 @@ def read_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
 
     `{"trowel-1": {"input": 0.5, "output": 2, "cache_read": 0.05}}`. Raises StoreError.
     """
+    place = os.fspath(path)
     try:
-        return msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Price])
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        found = msgspec.json.decode(Path(path).read_bytes())
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
-        raise StoreError(f"{os.fspath(path)}: no file of prices: {said}") from error
+        raise StoreError(f"{place}: no file of prices: {said}") from error
+    if not isinstance(found, dict):
+        raise StoreError(f"{place}: no file of prices: it is no object of models")
+    return {model: _read_price(place, model, members) for model, members in found.items()}
+
+
+def _read_price(place: str, model: str, members: Any) -> Price:
+    def refusal(said: str) -> StoreError:
+        return StoreError(f"{place}: no file of prices: {shown(model)} {said}")
+
+    if not isinstance(members, dict):
+        raise refusal("has no object of prices")
+    for name, price in members.items():
+        if name not in Price.__struct_fields__:
+            raise refusal(f"has an unknown member {shown(name)}")
+        if price is None and name.startswith("cache_"):
+            continue  # as if it were left out
+        if not isinstance(price, int | float) or isinstance(price, bool):
+            raise refusal(f"has {shown(price)} for {shown(name)}, which is no number")
+        if price < 0:
+            raise refusal(f"has {shown(price)} for {shown(name)}, which is negative")
+    for name in ("input", "output"):
+        if name not in members:
+            raise refusal(f"has no price for {shown(name)}")
+    return Price(**members)
 
 
 def find_price(prices: Prices, provider: str | None, model: str | None) -> Price | None:

@@ -42,6 +42,9 @@ _MINUS = "\N{MINUS SIGN}"
 #: More marks of a kind than this are not told apart.
 _CROWD = 40
 
+#: What a picture is called by who cannot see it, in columns too.
+_SPOKEN_WIDTH = 160
+
 #: The names of tools in the key, in columns of a terminal.
 _NAME_WIDTH = 20
 
@@ -93,7 +96,7 @@ def draw_context(context: Context, ground: Ground = "any") -> bytes:
         out = io.BytesIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         FigureCanvasSVG(figure).print_svg(out, metadata=nothing)  # type: ignore[no-untyped-call]
-    title = f"Context of session {context.title or context.session_id}"
+    title = f"Context of session {_title(context, _SPOKEN_WIDTH)}"
     return svg.finish(out.getvalue(), title, story.describe(context), ground)
 
 
@@ -126,11 +129,11 @@ class _Picture:
 
     def draw(self) -> None:
         context = self.context
-        title = svg.line_of(context.title or context.session_id)
-        self.write(_LEFT, 24, _fit(title, 84), size=13, weight="bold")
-        facts = [f"{context.session_id} · v{context.format_version}", context.model]
-        facts.append(f"{context.events:,} events")
-        told = " · ".join(_fit(svg.line_of(fact), 48) for fact in facts if fact)
+        self.write(_LEFT, 24, _title(context, 84), size=13, weight="bold")
+        facts = [_fit(svg.line_of(context.session_id), 64), f"v{context.format_version}"]
+        if context.model:
+            facts.append(_fit(svg.line_of(context.model), 40))
+        told = " · ".join([*facts, f"{context.events:,} events"])
         self.write(_LEFT, 40, told, color=palette.FAINT)
 
         room = _HEIGHT - _TOP - _BOTTOM
@@ -373,6 +376,12 @@ def _mark_style(marker: str, filled: bool) -> dict[str, Any]:
 
 def _seq(point: Call | ToolResult) -> int:
     return point.seq
+
+
+def _title(context: Context, width: int) -> str:
+    """The title, or first words, of a session in at most so many columns."""
+    line = svg.line_of(context.title or context.session_id)
+    return _fit(line[: 4 * width], width)  # measuring a whole message would take its time
 
 
 def _fit(text: str, width: int) -> str:

@@ -15,11 +15,20 @@ from dshstore.errors import shown
 
 
 class _Call(NamedTuple):
-    """An open call: what the message announced (None: nothing did), and where it was started."""
+    """An open call: the event that told of it first, what a message announced (None: nothing did),
+    and the event that started it.
+    """
 
     seq: int
     told: tuple[Any, Any] | None
-    started: bool
+    started: int | None = None
+
+    @property
+    def begun(self) -> str:
+        """How it began, as seen from its first event."""
+        if self.started is None:
+            return "announced here and never started"
+        return "started here" if self.started == self.seq else f"started at event {self.started}"
 
 
 class Calls:
@@ -40,7 +49,7 @@ class Calls:
                 yield Fault(seq, "call-repeated", f"call {shown(call_id)} is open already")
             else:
                 told = block.get("name"), block.get("arguments")
-                self._open[call_id] = _Call(seq, told, False)
+                self._open[call_id] = _Call(seq, told)
 
     def start(self, seq: int, data: Mapping[str, Any]) -> Iterator[Fault]:
         """A `tool/call`."""
@@ -53,14 +62,14 @@ class Calls:
             yield Fault(
                 seq, "call-unannounced", f"no message of the step announced {shown(call_id)}"
             )
-            call = _Call(seq, None, False)
-        elif call.started:
+            call = _Call(seq, None)
+        elif call.started is not None:
             yield Fault(seq, "call-repeated", f"call {shown(call_id)} was started before")
         elif call.told != (data.get("name"), data.get("arguments")):
             yield Fault(
                 seq, "call-mismatch", f"event {call.seq} announced {shown(call_id)} otherwise"
             )
-        self._open[call_id] = call._replace(started=True)
+        self._open[call_id] = call._replace(started=seq)
 
     def answer(self, seq: int, data: Mapping[str, Any]) -> Iterator[Fault]:
         """An appended `tool/result`."""
@@ -74,7 +83,7 @@ class Calls:
             return
         error = data.get("error")
         code = error.get("code") if isinstance(error, Mapping) else None
-        if not call.started and code != NOT_STARTED.code:
+        if call.started is None and code != NOT_STARTED.code:
             yield Fault(seq, "result-not-started", f"call {shown(call_id)} was not started")
 
     def close(self, seq: int) -> Iterator[Fault]:
@@ -88,10 +97,8 @@ class Calls:
     def finish(self) -> Iterator[Fault]:
         """The log ends."""
         for call_id, call in self._open.items():
-            begun = "started" if call.started else "announced"
-            yield Fault(
-                call.seq, "call-open", f"call {shown(call_id)} was {begun} and has no result"
-            )
+            told = f"call {shown(call_id)}, {call.begun}, has no result"
+            yield Fault(call.seq, "call-open", told)
 
 
 def answered_call(data: Mapping[str, Any]) -> Any:

@@ -71,7 +71,12 @@ def read_transcript(
     """
     if at is not None:
         read.check_seq(session, at)
-    end = MAX_SAFE if at is None else at
+    return _entries(database, session, MAX_SAFE if at is None else at, last, first)
+
+
+def _entries(
+    database: Database, session: read.SessionRow, end: int, last: int | None, first: int
+) -> Iterator[TranscriptEntry]:
     if last is not None:
         nth = {"session": session.key, "at": end, "skipped": last - 1}
         if found := database.query(_SQL.nth_last_node, nth):

@@ -250,3 +250,21 @@ def test_without_the_library_it_says_what_to_install(tmp_path: Path) -> None:
         "pip install 'dshstore[charts]'\n"
     )
     assert not (tmp_path / "s.svg").exists()
+
+
+def test_a_long_id_leaves_the_format_and_the_model_in_sight() -> None:
+    context = msgspec.structs.replace(SMALL, session_id="a-long-id-" * 20)
+    [facts] = [text for text in texts(draw_context(context)) if text.startswith("a-long-id-")]
+    assert facts.endswith("… · v4 · trowel-1 · 60 events")
+    assert len(facts) < 110
+
+
+@pytest.mark.parametrize("words", ["word " * 400_000, "再" * 400_000])
+def test_a_whole_message_is_no_name_of_a_picture(words: str) -> None:
+    drawn = draw_context(msgspec.structs.replace(SMALL, title=words))
+    root = ElementTree.fromstring(drawn)
+    title = root.findtext(f"{SVG}title")
+    assert title == root.get("aria-label")
+    assert title is not None
+    assert title.endswith("…")
+    assert len(title) < 200

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 import dshstore
-from dshstore.cli.output import visible, write, write_json, write_text
+from dshstore.cli.output import shorten, visible, write, write_json, write_text
 from dshstore.cli.parameters import (
     COUNT,
     at_option,
@@ -18,6 +18,9 @@ from dshstore.cli.parameters import (
 )
 from dshstore.cli.transcript import TranscriptWriter
 from dshstore.reports import ReportRow
+
+#: Characters of a title, or of the first words of a session that has none.
+_TITLE = 160
 
 
 @click.command(
@@ -76,22 +79,21 @@ def command(
             for entry in entries:
                 write_json(msgspec.to_builtins(entry))
             return
-        _write_title(dshstore.reports.overview(opened, found.session_id))
+        _write_title(dshstore.reports.overview(opened, found.session_id), at)
         writer = TranscriptWriter(full=full, shadowed=shadowed)
         for entry in entries:
             writer.write(entry)
         writer.finish()
 
 
-def _write_title(row: ReportRow) -> None:
-    write_text(visible(row["title"] or row["session_id"]), "bold")
-    facts = [
-        row["session_id"],
-        f"v{row['format_version']}",
-        row["project"],
-        row["model"],
-        f"{row['events']} events",
-        f"{row['tokens']} tokens",
-        row["parent_session"] and f"child of {row['parent_session']}",
-    ]
+def _write_title(row: ReportRow, at: int | None) -> None:
+    """Head a transcript; the figures of the whole log are none of a moment in it."""
+    title = shorten(row["title"] or row["first_prompt"] or "", _TITLE)
+    write_text(title or visible(row["session_id"]), "bold")
+    facts = [title and row["session_id"], f"v{row['format_version']}", row["project"]]
+    if at is None:
+        facts += [row["model"], f"{row['events']} events", f"{row['tokens']} tokens"]
+    else:
+        facts.append(f"as of event {at}")
+    facts.append(row["parent_session"] and f"child of {row['parent_session']}")
     write_text(visible(" · ".join(fact for fact in facts if fact)), "dim")

@@ -117,7 +117,7 @@ def test_a_terminal_shows_markdown(tmp_path: Path) -> None:
         store.import_stream(BytesIO(write_log(make_header(4, "a"), log.events)))
     shown = cli("show", tmp_path / "store.db", "a", terminal=True).text
     assert " • one [bold]" in shown
-    assert "# Beds" not in shown
+    assert "# Beds" not in shown.partition("(event 0)")[2]
     assert "Beds" in shown
     assert "two \\u001b[31m" in shown
 
@@ -184,3 +184,27 @@ def test_a_chart_is_of_the_whole_session(garden: Path, tmp_path: Path) -> None:
 def test_no_chart_is_made_of_a_session_that_is_not_there(garden: Path, tmp_path: Path) -> None:
     assert cli("show", garden, "nobody", "--chart", tmp_path / "x.svg").status == 3
     assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_written_of_an_event_that_is_not_there(garden: Path) -> None:
+    for option in ([], ["--json"], ["-n", "1"]):
+        done = cli("show", garden, "bean-bed", "--at", "999999", *option)
+        assert (done.status, done.out) == (2, b"")
+
+
+def test_a_moment_is_not_headed_by_the_figures_of_the_whole_log(garden: Path) -> None:
+    done = cli("show", garden, "bean-bed", "--at", "35")
+    assert lines(done)[1] == "bean-bed · v0 · /srv/garden · as of event 35"
+
+
+def test_a_session_without_a_title_is_headed_by_its_first_words(
+    garden: Path, tmp_path: Path
+) -> None:
+    head = lines(cli("show", garden, "frost-watch"))[:2]
+    assert head[0].startswith("Frost is forecast. Close the cold frame")
+    assert head[1].startswith("frost-watch · v4")
+    (tmp_path / "x.jsonl").write_bytes(write_log(make_header(4, "wordless"), []))
+    cli("import", tmp_path / "x.db", tmp_path / "x.jsonl")
+    head = lines(cli("show", tmp_path / "x.db", "wordless"))
+    assert head[0] == "wordless"
+    assert head[1].startswith("v4")

@@ -79,6 +79,28 @@ def test_a_file_that_holds_no_prices_is_refused(garden: Path, tmp_path: Path, te
     assert "prices.json: no file of prices: " in done.err
 
 
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        ("5", "'trowel' has no object of prices"),
+        ('{"input": -1, "output": 1}', "'trowel' has -1 for 'input', which is negative"),
+        ('{"input": 1, "output": 1, "cache_read": -0.5}', "-0.5 for 'cache_read'"),
+        ('{"input": 1}', "'trowel' has no price for 'output'"),
+        ('{"input": "1", "output": 1}', "'1' for 'input', which is no number"),
+        ('{"input": true, "output": 1}', "True for 'input', which is no number"),
+        ('{"input": 1, "output": 1, "cached": 1}', "'trowel' has an unknown member 'cached'"),
+    ],
+)
+def test_a_price_that_is_none_is_told_by_its_model_and_member(
+    garden: Path, tmp_path: Path, price: str, said: str
+) -> None:
+    prices = tmp_path / "prices.json"
+    prices.write_text(f'{{"other": {{"input": 1, "output": 2}}, "trowel": {price}}}')
+    done = cli("usage", garden, "--prices", prices)
+    assert (done.status, done.out) == (3, b"")
+    assert said in done.err
+
+
 def test_values_are_separated_below_their_names(garden: Path) -> None:
     done = cli("usage", garden, "--by", "day", "-n", "1", "--csv")
     head, row = csv.reader(io.StringIO(done.text))

@@ -85,3 +85,9 @@ def test_the_store_is_left_as_it_is(garden: Path, tmp_path: Path) -> None:
     cli("verify", store)
     assert store.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db"]
+
+
+def test_an_open_call_tells_where_it_was_announced_and_where_it_was_started(garden: Path) -> None:
+    told = cli("verify", garden, "frost-watch").text
+    assert "event 6: call 'call_frame', started at event 7, has no result" in told
+    assert "event 6: call 'call_fleece', announced here and never started, has no result" in told
