@@ -1,8 +1,9 @@
 """Full-text search over what people and models wrote, in all sessions of a store.
 
 Decides what is found: in the highest generation of each session, each event once (what a fork
-inherited is found with its parent), the best match first; and what is told of a hit. The index
-is `searching.sidefile`'s; whether the model still sees an event is asked of the store.
+inherited is found with its parent, unless the fork is asked for), the best match first; and what
+is told of a hit. The index is `searching.sidefile`'s; whether the model still sees an event is
+asked of the store.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ State = Literal["surface", "shadowed", "log-only"]
 class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
     """A text in which something was found.
 
-    `session_id` is the session whose own event it is, `turn` the turn in which it stands, `time`
-    epoch ms. `state` is whether the model sees it: on the `surface`, `shadowed` by the event
+    `session_id` is the session whose own event it is, or the one that was asked for and has it
+    from its parent. `turn` is the turn in which it stands, `time` epoch ms. `state` is whether the
+    model sees it in that session: on the `surface`, `shadowed` by the event
     `shadowed_by`, or `log-only`. A lower `score` is a better match. `snippet` is the text around
     the first place, on one line; `marks` are the places in it, each from a character to the one
     behind its last.
@@ -146,36 +148,38 @@ def _search_like(
         return [match.span() for match in pattern.finditer(text)]
 
     chosen = _Choice.of(store, filters)
-    scanned = _in_state(store, _scan(store, pattern, chosen, progress), filters.state)
+    scanned = _in_state(store, _scan(store, pattern, chosen, progress), chosen)
     matches = heapq.nlargest(limit, scanned, key=lambda match: match[3])
-    found = _hits(store, matches, find)
+    found = _hits(store, matches, chosen, find)
     return list(islice((hit for hit in found if hit is not None), limit))
 
 
 class _Choice(msgspec.Struct, frozen=True):
     """The filters, as statements take them: JSON lists, None for all.
 
-    `parts` are the parts of one session's log, each with whose events they are: what is looked for
-    in a fork is looked for in what it inherited too.
+    `asked` is the one session in which is looked (its key), and `parts` are the parts of its log,
+    each with whose events they are: in a fork what it inherited is looked through too.
     """
 
     roles: tuple[Role, ...]
     state: State | None
     since: int | None
     sessions: list[int] | None
+    asked: int | None
     parts: list[tuple[int, int, int]] | None
 
     @classmethod
     def of(cls, store: Database, filters: SearchFilters) -> _Choice:
-        parts = sessions = None
+        asked = parts = sessions = None
         if filters.session is not None:
             named = read.find_session(store, filters.session)
             [session, *_] = read.generations(store, named.session_id)
+            asked = session.key
             parts = [(owner, a, b) for a, b, owner in read.segments(store, session)]
         if filters.project is not None:
             found = store.query(_SQL.in_project, {"project": filters.project})
             sessions = [key for (key,) in found]
-        return cls(filters.roles, filters.state, filters.since, sessions, parts)
+        return cls(filters.roles, filters.state, filters.since, sessions, asked, parts)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -209,8 +213,8 @@ def _best_hits(
         # what became of an event is not in the index, so all matches may have to be asked for it
         most = ranked if chosen.state is not None else min(limit, ranked)
         matches = _matches(index, query, chosen, ranked, most)
-        in_state = _in_state(store, matches, chosen.state)
-        found = _hits(store, in_state, lambda text: find_phrases(text, query.phrases))
+        in_state = _in_state(store, matches, chosen)
+        found = _hits(store, in_state, chosen, lambda text: find_phrases(text, query.phrases))
         hits = list(islice(_sure(found, trusted), limit))
         if len(hits) == limit or len(matches) < ranked:
             break
@@ -247,16 +251,17 @@ def _scan(
                 progress(done, total)
 
 
-def _in_state(store: Database, matches: Iterable[Match], state: State | None) -> Iterator[Match]:
-    """Those matches whose events are in a state, or all."""
-    if state is None:
+def _in_state(store: Database, matches: Iterable[Match], chosen: _Choice) -> Iterator[Match]:
+    """Those matches whose events are in the state that is wanted, or all."""
+    if chosen.state is None:
         yield from matches
         return
     remaining = iter(matches)
     while batch := list(islice(remaining, _BATCH)):
         places = to_list((session, seq) for session, seq, *_ in batch)
-        for match, row in zip(batch, store.query(_SQL.states, {"places": places}), strict=True):
-            if _state(*row) == state:
+        rows = store.query(_SQL.states, {"places": places, "asked": chosen.asked})
+        for match, row in zip(batch, rows, strict=True):
+            if _state(*row) == chosen.state:
                 yield match
 
 
@@ -266,10 +271,13 @@ def _state(has_joined: int, shadowed_by: int | None) -> State:
     return "surface" if shadowed_by is None else "shadowed"
 
 
-def _hits(store: Database, matches: Iterable[Match], find: _Find) -> Iterator[SearchHit | None]:
+def _hits(
+    store: Database, matches: Iterable[Match], chosen: _Choice, find: _Find
+) -> Iterator[SearchHit | None]:
     """The hits among matches; None for a match in whose text nothing is found."""
     for session, seq, role, time, score in matches:
-        rows = store.query(_SQL.event, {"session": session, "seq": seq})
+        place = {"session": session, "seq": seq, "asked": chosen.asked}
+        rows = store.query(_SQL.event, place)
         if not rows:
             continue  # its session was deleted just now
         session_id, version, type, data, raw, has_joined, shadowed_by, turn = rows[0]

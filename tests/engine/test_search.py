@@ -109,8 +109,60 @@ def test_a_shared_beginning_is_found_once_and_in_each_session_that_is_asked(
     fork.user("再等一周?")
     fork.flush()
     assert found(garden, "再等一周") == [("another", fork.next_seq - 1), ("seedlings", 17)]
-    assert len(found(garden, "再等一周", session="another")) == 2
+    assert found(garden, "再等一周", session="another") == [
+        ("another", 17),
+        ("another", fork.next_seq - 1),
+    ]
     assert found(garden, "再等一周", session="seedlings") == [("seedlings", 17)]
+
+
+def states(store: Store, session: str, **options: Any) -> dict[int, tuple[str, int | None]]:
+    """What became of each event with okapis, as it is told of one session that was asked for."""
+    hits = store.search("okapi", SearchFilters(session=session), limit=100, **options)
+    assert {(hit.session_id, hit.turn) for hit in hits} <= {(session, 1), (session, None)}
+    for state in ("surface", "shadowed", "log-only"):
+        chosen = SearchFilters(session=session, state=state)
+        only = store.search("okapi", chosen, limit=100, **options)
+        assert {hit.seq for hit in only} == {hit.seq for hit in hits if hit.state == state}
+    return {hit.seq: (hit.state, hit.shadowed_by) for hit in hits}
+
+
+@pytest.mark.parametrize("like", [False, True])
+def test_what_was_inherited_is_told_as_it_is_in_the_session_that_was_asked_for(
+    store: Store, like: bool
+) -> None:
+    parent = store.create(session_id="parent", commit_each=True)
+    with parent.turn(), parent.step():
+        parent.request_header("nursery", "trowel-1")
+        said = [parent.user(f"okapi {number}") for number in range(4)]
+    early = parent.compact(said[0], said[0], "okapi before")
+    parent.title("an animal")
+    title = parent.title("okapi")
+    live: tuple[str, int | None] = ("surface", None)
+    parents = {
+        said[0]: ("shadowed", early), **dict.fromkeys(said[1:], live), early: live,
+        title: ("log-only", None),
+    }  # fmt: skip
+    child = store.fork("parent", new_id="child", commit_each=True)
+    children = dict(parents)
+    mid = child.compact(said[1], said[1], "okapi child")
+    children |= {said[1]: ("shadowed", mid), mid: live}
+    grandchild = store.fork("child", new_id="grandchild", commit_each=True)
+    grandchildren = dict(children)
+    late = grandchild.compact(said[2], said[2], "okapi grandchild")
+    grandchildren |= {said[2]: ("shadowed", late), late: live}
+    for forked, of_session, seq in ((parent, parents, said[3]), (child, children, said[2])):
+        after = forked.compact(seq, seq, "okapi after")
+        of_session |= {seq: ("shadowed", after), after: live}
+    before = store.fork("parent", said[0], new_id="before")
+    assert states(store, "parent", like=like) == parents
+    assert states(store, "child", like=like) == children
+    assert states(store, "grandchild", like=like) == grandchildren
+    assert states(store, "before", like=like) == {said[0]: live}
+    for session in (parent, child, grandchild, before):
+        told = states(store, session.session_id, like=like)
+        on_surface = {seq for seq, (state, _) in told.items() if state == "surface"}
+        assert on_surface == told.keys() & set(session.surface)
 
 
 def test_what_a_log_inherited_is_its_own_while_its_parent_is_not_here(
