@@ -224,6 +224,14 @@ class NoWriteAheadLog(UserWarning):
         )
 
 
+class SearchIndexBusy(UserWarning):
+    """A search has to wait, for another process holds the side file that has its index."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"waiting for another process, which holds the search index {path}")
+
+
 class SearchIndexUnwritten(UserWarning):
     """The side file of a search cannot be kept, so an index was made for one search alone."""
 

@@ -6,6 +6,8 @@ Decides what we rely on of SQLite's settings. None of them is of the file but th
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -15,6 +17,9 @@ import apsw
 
 from dshstore.db.refusals import BUSY_TIMEOUT
 from dshstore.errors import StoreError
+
+#: Told, while a statement waits for another process's lock, for how many seconds it has waited.
+Waiting = Callable[[float], None]
 
 Durability = Literal["FULL", "NORMAL"]
 
@@ -27,15 +32,41 @@ _IN_MEMORY = 2
 _CACHE_KIB = 16 * 1024
 
 
-def connect(path: str, access: Literal["ro", "rw"], *options: str) -> apsw.Connection:
+#: The longest pause (seconds) before a lock is asked for again.
+_PAUSE = 0.1
+
+
+def connect(
+    path: str, access: Literal["ro", "rw"], *options: str, waiting: Waiting | None = None
+) -> apsw.Connection:
     query = "&".join((f"mode={access}", *options))
     flags = apsw.SQLITE_OPEN_URI | (
         apsw.SQLITE_OPEN_READWRITE if access == "rw" else apsw.SQLITE_OPEN_READONLY
     )
     place = quote(os.fsencode(os.path.abspath(path)))  # noqa: PTH100
     connection = apsw.Connection(f"file:{place}?{query}", flags=flags)
-    connection.set_busy_timeout(int(BUSY_TIMEOUT * 1000))
+    if waiting is None:
+        connection.set_busy_timeout(int(BUSY_TIMEOUT * 1000))
+    else:
+        connection.set_busy_handler(_wait_and_tell(waiting))
     return connection
+
+
+def _wait_and_tell(waiting: Waiting) -> Callable[[int], bool]:
+    """What SQLite asks, by how many times before, whether to ask for a lock again."""
+    begun = 0.0
+
+    def wait(times: int) -> bool:
+        nonlocal begun
+        now = time.monotonic()
+        begun = begun if times else now
+        if now - begun >= BUSY_TIMEOUT:
+            return False
+        waiting(now - begun)
+        time.sleep(min(0.001 * (times + 1), _PAUSE))
+        return True
+
+    return wait
 
 
 def connect_peeking(path: str) -> apsw.Connection:
@@ -54,7 +85,7 @@ def connect_peeking(path: str) -> apsw.Connection:
     return connect(path, "ro", "immutable=1")
 
 
-def connect_reading(path: str) -> apsw.Connection:
+def connect_reading(path: str, waiting: Waiting | None = None) -> apsw.Connection:
     """A connection that only reads.
 
     Read-write access keeps SQLite's own files beside the store tidy (the last reader takes -wal
@@ -63,7 +94,7 @@ def connect_reading(path: str) -> apsw.Connection:
     """
     for access in ("rw", "ro"):
         with suppress(apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.PermissionsError):
-            return _tried(connect(path, access))
+            return _tried(connect(path, access, waiting=waiting))
     if _holds(path, "-wal"):
         raise StoreError(
             f"{path}: cannot be read here: the folder is not writable and a -wal stands beside "

@@ -20,6 +20,7 @@ from dshstore.db.asking import Parameters, Row, ask, only_read
 from dshstore.db.connecting import (
     PAGE_SIZE,
     Durability,
+    Waiting,
     configured,
     connect,
     connect_peeking,
@@ -44,12 +45,22 @@ class Database:
         self.path = path
 
     @classmethod
-    def open(cls, path: str, mode: Mode, *, durability: Durability = "FULL") -> Database:
-        """Open an existing file. `read` never changes a row; it works in read-only folders too."""
+    def open(
+        cls,
+        path: str,
+        mode: Mode,
+        *,
+        durability: Durability = "FULL",
+        waiting: Waiting | None = None,
+    ) -> Database:
+        """Open an existing file. `read` never changes a row; it works in read-only folders too.
+
+        `waiting` is told while a statement waits for a lock.
+        """
         with errors(path):
             if mode == "write":
-                return cls(configured(connect(path, "rw"), durability), path)
-            return cls(configured(connect_reading(path), None), path)
+                return cls(configured(connect(path, "rw", waiting=waiting), durability), path)
+            return cls(configured(connect_reading(path, waiting), None), path)
 
     @classmethod
     def peek(cls, path: str) -> Database:
@@ -58,7 +69,9 @@ class Database:
             return cls(connect_peeking(path), path)
 
     @classmethod
-    def create(cls, path: str, build: Callable[[Database], None]) -> Database:
+    def create(
+        cls, path: str, build: Callable[[Database], None], *, waiting: Waiting | None = None
+    ) -> Database:
         """Open a new or empty file and let `build` fill it in one transaction.
 
         Processes that create one file at once wait for each other; `build` finds what the first
@@ -67,7 +80,7 @@ class Database:
         with errors(path), suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with errors(path):
-            connection = connect(path, "rw")
+            connection = connect(path, "rw", waiting=waiting)
             connection.pragma("page_size", PAGE_SIZE)
             database = cls(configured(connection, "FULL"), path)
             with database._transaction():

@@ -26,7 +26,14 @@ from dshstore.db import INDEX_ENDS, Database, Parameters
 from dshstore.engine.searching import texts
 from dshstore.engine.searching.terms import UNICODE, spread_terms
 from dshstore.engine.searching.texts import SearchedSession, to_list
-from dshstore.errors import NotAStore, SearchIndexUnwritten, StoreBusy, StoreError, WriteFailed
+from dshstore.errors import (
+    NotAStore,
+    SearchIndexBusy,
+    SearchIndexUnwritten,
+    StoreBusy,
+    StoreError,
+    WriteFailed,
+)
 from dshstore.model import MAX_SAFE
 from dshstore.sqlfiles import Statement, load, side_script
 
@@ -51,6 +58,9 @@ _BATCH = 4_000_000
 
 #: Seconds to wait for another process that is taking texts in, before an own index is made.
 _PATIENCE = 60.0
+
+#: Seconds of waiting before there is a word of it.
+_SILENCE = 1.0
 
 #: Of more matches only so many, the last that were taken in, are ranked as long as they are enough:
 #: a word that is nearly everywhere says little of any of them, and to rank them all takes its time.
@@ -134,6 +144,7 @@ class SideFile:
         self._progress = progress
         self._total = 0
         self._is_behind = False
+        self._is_wait_told = False
         self.path = os.path.realpath(store.path) + (SUFFIX_OF_ALL if everything else SUFFIX)
 
     @contextmanager
@@ -192,6 +203,11 @@ class SideFile:
         """Whether it cannot be written there, rather than that what is there is not right."""
         return isinstance(error, WriteFailed) or not os.access(Path(self.path).parent, os.W_OK)
 
+    def _tell_waiting(self, seconds: float) -> None:
+        if seconds >= _SILENCE and not self._is_wait_told:
+            self._is_wait_told = True
+            warnings.warn(SearchIndexBusy(self.path), stacklevel=2)
+
     def _identity(self) -> int | None:
         """Which file it is that stands there; None without one."""
         try:
@@ -230,7 +246,7 @@ class SideFile:
         """The file as it is, opened for reading, if it lacks nothing. Raises Doubt."""
         if not os.path.exists(self.path) or not os.path.getsize(self.path):  # noqa: PTH110, PTH202
             return None
-        database = Database.open(self.path, "read")
+        database = Database.open(self.path, "read", waiting=self._tell_waiting)
         try:
             _check(database)
             if database.pragma("user_version") and not self._compare(database):
@@ -243,7 +259,7 @@ class SideFile:
 
     def _brought_up(self, path: str) -> Database:
         """The file, made where there is none, after it took in what it lacks."""
-        database = Database.create(path, _build)
+        database = Database.create(path, _build, waiting=self._tell_waiting)
         try:
             plan = self._compare(database)
             self._total, self._is_behind = plan.events, bool(plan)
