@@ -100,6 +100,8 @@ def _tell(error: BaseException) -> None:
             pass
         case QueryFailed():
             say("\n".join([visible(error.reason), *_place(error)]))
+        case OSError(strerror=str(reason)):
+            say(visible(reason if error.filename is None else f"{error.filename}: {reason}"))
         case StoreError() | OSError():
             say(visible(str(error)))
         case MemoryError():

@@ -118,17 +118,22 @@ def test_ctrl_c_ends_the_program_with_a_word(garden: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-def test_a_full_disk_below_stdout_is_told_in_a_sentence(garden: Path) -> None:
+@pytest.mark.parametrize("words", [("sessions",), ("--help",)])
+def test_a_full_disk_below_stdout_is_told_in_a_sentence(
+    garden: Path, words: tuple[str, ...]
+) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "dshstore", "sessions", garden],
+            [sys.executable, "-m", "dshstore", *words, garden],
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
         )
     assert done.returncode == 3
-    assert done.stderr.startswith(b"dshstore: standard output: ")
+    assert done.stderr.startswith(b"dshstore: ")
+    assert done.stderr.endswith(b"No space left on device\n")
     assert done.stderr.count(b"\n") == 1
+    assert b"Errno" not in done.stderr
 
 
 @pytest.mark.parametrize("words", ["sessions", "sql", "show", "export"])
