@@ -18,15 +18,18 @@ import click
 #: The largest whole number that a log can have.
 _MOST = 2**53 - 1
 
-#: The seq of an event. Whether a session has it, the session tells.
-SEQ = click.IntRange(0, _MOST)
-
-#: How many of something, and how long something takes in ms.
-COUNT = click.IntRange(1, _MOST)
-MILLISECONDS = click.IntRange(0, _MOST)
-
 #: About 30 years: a clock waits no longer.
 _MOST_SECONDS = 1e9
+
+
+class _Whole(click.IntRange):
+    """A number that a log can have. Its end is so far off that no help need tell it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = int(super().convert(value, param, ctx))
+        if number > _MOST:
+            self.fail(f"{value} is more than {_MOST}", param, ctx)
+        return number
 
 
 class _Seconds(click.FloatRange):
@@ -36,12 +39,19 @@ class _Seconds(click.FloatRange):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         seconds = float(super().convert(value, param, ctx))
-        if seconds != seconds:
-            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        if not seconds <= _MOST_SECONDS:
+            self.fail(f"{value} is not a number of seconds up to {_MOST_SECONDS:.0f}", param, ctx)
         return seconds
 
 
-SECONDS = _Seconds(0, _MOST_SECONDS, min_open=True)
+#: The seq of an event. Whether a session has it, the session tells.
+SEQ = _Whole(min=0)
+
+#: How many of something, and how long something takes in ms.
+COUNT = _Whole(min=1)
+MILLISECONDS = _Whole(min=0)
+
+SECONDS = _Seconds(min=0, min_open=True)
 
 store_argument = click.argument("store", metavar="STORE")
 session_argument = click.argument("session", metavar="SESSION")

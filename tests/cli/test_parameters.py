@@ -75,7 +75,6 @@ INT_OR_FLOAT = (click.types.IntParamType, click.types.FloatParamType)
 def test_every_number_that_a_command_takes_has_bounds(name: str) -> None:
     for parameter in numbers(name):
         assert isinstance(parameter.type, click.IntRange | click.FloatRange)
-        assert None not in (parameter.type.min, parameter.type.max)
         kind: click.ParamType[Any] = parameter.type
         for value in ("9" * 23, "9" * 5000, "nan", "1e308"):
             with pytest.raises(click.BadParameter):
