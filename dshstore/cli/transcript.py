@@ -47,7 +47,7 @@ class TranscriptWriter:
             case "tool/call":
                 self._started[_word(data.get("callId"))] = entry.time
             case "tool/result":
-                self._write_result(entry, data)
+                self._write_result(entry)
             case "assistant/attempt":
                 self._say(f"✗ an attempt failed: {entry.finish or 'it broke off'}", "red")
             case "llm/retry":
@@ -145,35 +145,28 @@ class TranscriptWriter:
                 for text, style in block_pieces(block):
                     write_text(text, style)
 
-    def _write_result(self, entry: TranscriptEntry, data: Mapping[str, Any]) -> None:
-        message = data.get("message", data)
-        message = message if isinstance(message, dict) else {}
-        call_id = data.get("callId") or _member(message.get("source"), "callId")
-        blocks = message.get("content")
-        blocks = blocks if isinstance(blocks, list) else [blocks]
-        failed = message.get("isError") is True
-        match blocks:
-            case [{"type": "tool-result", "content": list(inner), **wrapper}]:
-                blocks, failed = inner, wrapper.get("isError") is True
-        known = self._names.get(_word(call_id))
+    def _write_result(self, entry: TranscriptEntry) -> None:
+        answer = entry.answer
+        call_id = _word(answer.call_id)
+        known = self._names.get(call_id)
         if not self._is_seen(entry):
             if known is not None:
                 self._say(f"← {known}: event {entry.shadowed_by} stands for its result", "dim")
             return
-        marks = [known or f"result of {_word(call_id)}"]
+        marks = [known or f"result of {call_id}"]
         if entry.replaced is not None:
             marks.append(f"rewritten (event {entry.replaced.first_seq} was longer or other)")
-        elif (started := self._started.get(_word(call_id))) is not None:
+        elif (started := self._started.get(call_id)) is not None:
             marks.append(f"{entry.time - started} ms")
-        if failed:
-            code = _member(data.get("error"), "code")
+        if answer.failed:
+            code = answer.error_code
             marks.append(f"error {_word(code)}" if code else "error")
         if entry.state == "shadowed":
             marks.append(f"no longer seen: event {entry.shadowed_by} stands for it")
         self._start()
-        style = "red" if failed else "green" if entry.state == "live" else "dim"
+        style = "red" if answer.failed else "green" if entry.state == "live" else "dim"
         write_text(f"← {shorten(', '.join(marks), _LINE)}", style)
-        for block in blocks:
+        for block in answer.blocks:
             match block:
                 case {"type": "text", "text": str(text)}:
                     write_text(text if self._full else _first_lines(text), "dim")

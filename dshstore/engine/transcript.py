@@ -29,6 +29,18 @@ class Replaced(msgspec.Struct, frozen=True):
     last_seq: int
 
 
+class ToolAnswer(msgspec.Struct, frozen=True):
+    """What a `tool/result` says, in whichever shape its format has it.
+
+    `call_id` and `error_code` are as stored: strings in a sound log.
+    """
+
+    call_id: Any
+    blocks: list[Any]
+    failed: bool
+    error_code: Any
+
+
 class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One event of a transcript; `time` is epoch ms, `data` its payload as stored.
 
@@ -44,6 +56,20 @@ class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
     shadowed_by: int | None = None
     replaced: Replaced | None = None
     finish: str | None = None
+
+    @property
+    def answer(self) -> ToolAnswer:
+        """What it says, if it is a `tool/result`."""
+        data = _object(self.data)
+        message = _object(data.get("message", data))
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else [content]
+        failed = message.get("isError") is True
+        match blocks:
+            case [{"type": "tool-result", "content": list(inner), **wrapper}]:
+                blocks, failed = inner, wrapper.get("isError") is True
+        call_id = data.get("callId") or _object(message.get("source")).get("callId")
+        return ToolAnswer(call_id, blocks, failed, _object(data.get("error")).get("code"))
 
 
 class _Statements(msgspec.Struct, frozen=True):
@@ -108,6 +134,10 @@ def page_starts(
     end = MAX_SAFE if at is None else at
     found = database.query(_SQL.page_starts, {"session": session.key, "at": end, "size": size})
     return [seq for (seq,) in found]
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _rows(

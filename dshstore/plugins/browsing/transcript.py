@@ -118,7 +118,7 @@ class Transcript:
                 self._started[_word(data.get("callId"))] = entry.time
                 self._names.setdefault(_word(data.get("callId")), _word(data.get("name")))
             case "tool/result":
-                yield self._result(entry, data)
+                yield self._result(entry)
             case "assistant/attempt":
                 yield _note(entry, f"An attempt failed: {entry.finish or 'it broke off'}", "bad")
             case "llm/retry":
@@ -195,32 +195,25 @@ class Transcript:
             case _:
                 return _other(block)
 
-    def _result(self, entry: TranscriptEntry, data: Mapping[str, Any]) -> Item:
-        message = data.get("message", data)
-        message = message if isinstance(message, dict) else {}
-        call_id = _word(data.get("callId") or _member(message.get("source"), "callId"))
-        content = message.get("content")
-        blocks = content if isinstance(content, list) else [content]
-        failed = message.get("isError") is True
-        match blocks:
-            case [{"type": "tool-result", "content": list(inner), **wrapper}]:
-                blocks, failed = inner, wrapper.get("isError") is True
+    def _result(self, entry: TranscriptEntry) -> Item:
+        answer = entry.answer
+        call_id = _word(answer.call_id)
         marks = []
         if entry.replaced is not None:
             marks.append(f"rewritten: event {entry.replaced.first_seq} was longer or other")
         elif (started := self._started.get(call_id)) is not None:
             marks.append(f"{entry.time - started:,} ms")
-        if failed:
-            code = _member(data.get("error"), "code")
+        if answer.failed:
+            code = answer.error_code
             marks.append(f"error {_word(code)}" if code else "error")
         return Item(
             "call-result",
             entry.seq,
             set_time(entry.time),
             self._names.get(call_id, f"result of {call_id}"),
-            "bad" if failed else "",
+            "bad" if answer.failed else "",
             (*marks, *_shadow(entry)),
-            tuple(_result_block(block) for block in blocks),
+            tuple(_result_block(block) for block in answer.blocks),
         )
 
 
