@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import dshstore
-from tests.real_parts import require
+from tests.bound import run_bound
 from tests.situations.conftest import write_session
 
 #: Commands that read, without the store.
@@ -41,30 +38,17 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     place.chmod(0o755)
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command as someone whom the rights of a folder bind, as they do not bind root."""
-    bound: list[str | Path] = []
-    if os.geteuid() == 0:
-        bound = [require("setpriv"), "--bounding-set", "-dac_override,-dac_read_search"]
-    return subprocess.run(
-        [*bound, sys.executable, "-m", "dshstore", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_reading_commands_work_and_leave_nothing_behind(folder: Path) -> None:
     before = {path: path.read_bytes() for path in folder.iterdir()}
     for command in READING:
-        done = run(*(folder / "store.db" if word == "STORE" else word for word in command))
+        done = run_bound(*(folder / "store.db" if word == "STORE" else word for word in command))
         assert (done.returncode, done.stderr) == (0, ""), command
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_a_writing_command_names_the_store_it_cannot_write(folder: Path) -> None:
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    done = run("import", folder / "store.db", folder / "beans.jsonl")
+    done = run_bound("import", folder / "store.db", folder / "beans.jsonl")
     assert done.returncode == 3
     assert str(folder / "store.db") in done.stderr
     assert "Traceback" not in done.stderr
@@ -75,7 +59,7 @@ def test_a_log_is_imported_from_there_and_nothing_is_written_beside_it(
     folder: Path, tmp_path: Path
 ) -> None:
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    done = run("import", tmp_path / "other.db", folder, "--salvage")
+    done = run_bound("import", tmp_path / "other.db", folder, "--salvage")
     assert done.returncode == 0, done.stderr
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -86,7 +70,7 @@ def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "logs" / "peas.jsonl").write_bytes(write_session("peas"))
     shut.chmod(0)
     try:
-        done = run("import", tmp_path / "store.db", tmp_path / "logs", "--json")
+        done = run_bound("import", tmp_path / "store.db", tmp_path / "logs", "--json")
     finally:
         shut.chmod(0o755)
     assert done.returncode == 1

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dshstore.cli.output import display_width
+from tests.bound import run_bound
 from tests.cli.running import cli, program, small_log
-from tests.real_parts import require
 
 
 def test_a_hit_is_where_it_is_and_what_stands_there(own_garden: Path) -> None:
@@ -129,19 +126,6 @@ def shut(own_garden: Path) -> Iterator[Path]:
     own_garden.parent.chmod(0o555)
     yield own_garden
     own_garden.parent.chmod(0o755)
-
-
-def run_bound(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command as someone whom the rights of a folder bind, as they do not bind root."""
-    bound: list[str | Path] = []
-    if os.geteuid() == 0:
-        bound = [require("setpriv"), "--bounding-set", "-dac_override,-dac_read_search"]
-    return subprocess.run(
-        [*bound, sys.executable, "-m", "dshstore", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def test_a_folder_that_cannot_be_written_costs_a_word_on_stderr(shut: Path) -> None:
