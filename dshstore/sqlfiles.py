@@ -33,11 +33,16 @@ class Statement(msgspec.Struct, frozen=True):
 
         Its parameters are a sequence: those of the first row, of the second, and so on.
         """
-        match = _ONE_ROW.fullmatch(self.sql)
-        if match is None:
-            return None
-        row = f"({', '.join('?' * match['row'].count(':'))})"
-        return match["head"] + ", ".join([row] * count)
+        return _for_rows(self.sql, count)
+
+
+@cache
+def _for_rows(sql: str, count: int) -> str | None:
+    match = _ONE_ROW.fullmatch(sql)
+    if match is None:
+        return None
+    row = f"({', '.join('?' * match['row'].count(':'))})"
+    return match["head"] + ", ".join([row] * count)
 
 
 class SchemaObject(msgspec.Struct, frozen=True):

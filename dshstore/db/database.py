@@ -150,7 +150,7 @@ class Database:
         """
         at = 0
         for width in _ROWS_AT_ONCE if rows and isinstance(rows[0], tuple) else ():
-            sql = statement.for_rows(width) if len(rows) - at >= width else None
+            sql = statement.for_rows(width)
             while sql is not None and len(rows) - at >= width:
                 several = rows[at : at + width]
                 at += width
