@@ -394,6 +394,36 @@ def test_a_call_that_is_announced_again_was_left_open_before(store: Store, versi
     ]
 
 
+@pytest.mark.parametrize("version", [0, 4])
+@pytest.mark.parametrize("started", [True, False])
+def test_a_call_that_was_met_late_is_the_one_that_was_announced(
+    store: Store, version: int, started: bool
+) -> None:
+    log = LogBuilder(version)
+    log.start_turn()
+    log.start_step()
+    log.settle([(call("call_0", '{"a":1}'), ['{"a":1}'])])
+    log.settle([(text("Wait."), ["Wait."])])
+    sources = [log.call(call("call_0", '{"a":1}'))] if started else []
+    done = log.append("tool/result", log.result("call_0", text("ok")), sources or None)
+    take(store, log, "a")
+    first = sources[0] if started else done
+    assert ask(store, CALLS) == [(first, done, "shell", '{"a":1}', "ok", 0, None, 0)]
+
+
+def test_two_calls_that_one_message_announced_by_one_id_are_two(store: Store) -> None:
+    log = LogBuilder(4)
+    log.start_turn()
+    log.start_step()
+    log.settle([(call("call_0"), ["{}"]), (call("call_0"), ["{}"])])
+    calls = []
+    for words in ("one", "two"):
+        seq = log.call(call("call_0"))
+        calls.append((seq, log.append("tool/result", log.result("call_0", text(words)), [seq])))
+    take(store, log, "a")
+    assert [(row[0], row[1]) for row in ask(store, CALLS)] == calls
+
+
 def test_a_fork_closes_calls_that_its_parent_announced(store: Store) -> None:
     log = LogBuilder(4)
     log.start_turn()
@@ -418,6 +448,17 @@ def test_a_rewritten_message_announces_nothing_anew(store: Store) -> None:
     log.replace("assistant/message", log.assistant(call("call_0")), 0, 0)
     take(store, log, "a")
     assert [(row[0], row[1], row[-1]) for row in ask(store, CALLS)] == [(seq, done, 0)]
+
+
+def test_a_call_whose_message_was_rewritten_is_closed_by_its_answer(store: Store) -> None:
+    log = LogBuilder(0)
+    log.start_turn()
+    log.start_step()
+    log.settle([(call("call_0"), ["{}"])])
+    log.replace("assistant/message", log.assistant(call("call_0")), 0, 0)
+    done = log.append("tool/result", log.result("call_0", text("no")))
+    take(store, log, "a")
+    assert ask(store, CALLS) == [(done, done, "shell", "{}", "no", 0, None, 0)]
 
 
 @pytest.mark.parametrize("version", [0, 4])
