@@ -174,8 +174,9 @@ class OpenSession(Session):
             )
         try:
             text, plain = lossless.encode(event["data"])
-            stored = (direct.store_plain(event, text) if plain else None) or rows.store(
-                {**event, "data": Raw(text)}, self.format_version
+            version = self.format_version
+            stored = (direct.store_plain(event, text, version) if plain else None) or rows.store(
+                {**event, "data": Raw(text)}, version
             )
             self._surface.push(event)
         except lossless.NotLossless as error:

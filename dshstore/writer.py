@@ -61,7 +61,8 @@ class Writer:
         self._lost: StoreError | None = None  # no later try can succeed
         self._paused = False  # the thread failed: it waits for the next append or flush
         self._closed = self._forgotten = False
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()  # taken at every event, and quicker than the condition's
+        self._changed = threading.Condition(self._lock)
         self._committing = threading.Lock()
         self._thread: threading.Thread | None = None
         _unfinished.add(self)
@@ -69,7 +70,7 @@ class Writer:
     @property
     def pending(self) -> tuple[StoredEvent, ...]:
         """The events that are not durable yet, oldest first."""
-        with self._changed:
+        with self._lock:
             return tuple(self._queue)
 
     def make_ready(self) -> None:
@@ -83,7 +84,7 @@ class Writer:
         if self._lost is not None:
             raise self._lost
         if self._failure is not None:
-            with self._changed:
+            with self._lock:
                 failure, self._failure = self._failure, None
             if failure is not None:
                 raise failure
@@ -95,7 +96,7 @@ class Writer:
 
         Without `wake` the thread is not told: whoever puts it flushes at once, or calls `wake`.
         """
-        with self._changed:
+        with self._lock:
             self._queue.append(event)
             self.next_seq = event.seq + 1
             self._bytes += _size(event)
@@ -105,7 +106,7 @@ class Writer:
 
     def wake(self) -> None:
         """Let the thread write what is queued, if anything is."""
-        with self._changed:
+        with self._lock:
             if self._queue:
                 self._wake()
 
@@ -116,35 +117,39 @@ class Writer:
         with self._committing:
             if self._lost is not None:
                 raise self._lost
-            with self._changed:
+            with self._lock:
                 batch = list(self._queue)
                 self._failure = None
-            if batch:
-                self._write(batch)
+            if not batch:
+                return
+            try:
+                self._commit(batch)
+            except (Conflict, EventRefused) as error:
+                self._lost = error
+                raise
+            with self._lock:
+                self._take_off(batch)
 
-    def _write(self, batch: list[StoredEvent]) -> None:
-        try:
-            self._commit(batch)
-        except (Conflict, EventRefused) as error:
-            self._lost = error
-            raise
-        with self._changed:
-            for event in batch:
-                self._queue.popleft()
-                self._bytes -= _size(event)
-            self._bytes = self._bytes if self._queue else 0  # an interrupt may have miscounted
+    def _take_off(self, batch: list[StoredEvent]) -> None:
+        if len(batch) == len(self._queue):
+            self._queue.clear()
+            self._bytes = 0
+            return
+        for event in batch:
+            self._queue.popleft()
+            self._bytes -= _size(event)
 
     def close(self) -> None:
         """Flush and take no more events; when the flush fails the queue stays open."""
         self.flush()
-        with self._changed:
+        with self._lock:
             if self._queue:  # another thread appended meanwhile
                 raise StoreError("events were appended while the session was being closed")
         self._finish()
 
     def drop(self) -> None:
         """Forget what is queued, and take no more events."""
-        with self._committing, self._changed:
+        with self._committing, self._lock:
             self._queue.clear()
             self._bytes = 0
         self._finish()
@@ -199,7 +204,7 @@ class Writer:
             try:
                 self.flush()
             except Exception as error:
-                with self._changed:
+                with self._lock:
                     self._failure = error if isinstance(error, StoreError) else _wrapped(error)
                     self._paused = True
             if self._forgotten:

@@ -135,12 +135,12 @@ class Database:
                 if isinstance(parameters, list):
                     self._execute_many(statement, parameters)
                 else:
-                    self._execute_many(statement, [parameters])
+                    self._execute(statement, parameters)
 
     def write_row(self, statement: Statement, row: Parameters) -> None:
         """As `write` for one row of one statement, which is a transaction by itself: quicker."""
         self._roll_back()
-        self._execute_each(statement, [row])
+        self._execute(statement, row)
 
     def _execute_many(self, statement: Statement, rows: list[Parameters]) -> None:
         """Run the statement for every row.
@@ -158,17 +158,18 @@ class Database:
                     with errors(self.path):
                         self._connection.execute(sql, tuple(chain.from_iterable(several)))
                 except RuleBroken:
-                    self._execute_each(statement, several)
-        self._execute_each(statement, rows[at:])
+                    for row in several:
+                        self._execute(statement, row)
+        for row in rows[at:]:
+            self._execute(statement, row)
 
-    def _execute_each(self, statement: Statement, rows: list[Parameters]) -> None:
-        for row in rows:
-            try:
-                self._connection.execute(statement.sql, row)
-            except apsw.ConstraintError as error:
-                raise RuleBroken(message_of(error), row) from error
-            except apsw.Error as error:
-                raise translated(error, self.path) from error
+    def _execute(self, statement: Statement, row: Parameters) -> None:
+        try:
+            self._connection.execute(statement.sql, row)
+        except apsw.ConstraintError as error:
+            raise RuleBroken(message_of(error), row) from error
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

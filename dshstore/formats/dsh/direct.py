@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from dshstore.formats.dsh.cutting import SETTLEMENTS
-from dshstore.jsontext import READABLE_DEPTH
+from dshstore.formats.dsh.settling import cut_plain
+from dshstore.jsontext import READABLE_DEPTH, count_openers
 from dshstore.model import MAX_SAFE, StoredEvent
 
 #: A number of 16 digits may be spelled in two ways; with each digit as a zero it is found quickly.
 _AS_ZEROS, _LONG_NUMBER = bytes.maketrans(b"123456789", b"000000000"), b"0" * 16
 
-_is_plain_type = re.compile(r"[a-z0-9/_.:-]+").fullmatch
 
-
-def store_plain(event: Mapping[str, Any], text: bytes) -> StoredEvent | None:
+def store_plain(event: Mapping[str, Any], text: bytes, version: int) -> StoredEvent | None:
     """What `rows.store` makes of the event, whose payload is written as `text`; None: ask it.
 
     `text` has no spaces, no floats and no key twice, and no escape that it could do without.
@@ -29,17 +29,23 @@ def store_plain(event: Mapping[str, Any], text: bytes) -> StoredEvent | None:
     sources = event.get("sourceEventSeqs")
     if (
         type(kind) is not str
-        or kind in SETTLEMENTS
         or (op is not None and op != "append")
         or "ignorable" in event
         or type(time) is not int
         or not -MAX_SAFE <= time <= MAX_SAFE
-        or b"\\u0000" in text
-        or text.count(b"{") + text.count(b"[") > READABLE_DEPTH
+        or (b"\\" in text and b"\\u0000" in text)
         or not _is_plain_type(kind)
         or (sources is not None and not all(type(source) is int for source in sources))
         or (kind == "tool/result" and _LONG_NUMBER in text.translate(_AS_ZEROS))
     ):
+        return None
+    part = None
+    if version >= 2 and kind in SETTLEMENTS:
+        cut = cut_plain(event["data"], text)
+        if cut is None:
+            return None
+        text, part = cut
+    if len(text) > 2 * READABLE_DEPTH and count_openers(text) > READABLE_DEPTH:
         return None
     return StoredEvent(
         event["seq"],
@@ -49,4 +55,10 @@ def store_plain(event: Mapping[str, Any], text: bytes) -> StoredEvent | None:
         text.decode(),
         None if sources is None else f"[{','.join(map(str, sources))}]",
         None if op is None else '"append"',
+        stream=part,
     )
+
+
+@lru_cache(maxsize=256)
+def _is_plain_type(kind: str) -> bool:
+    return re.fullmatch(r"[a-z0-9/_.:-]+", kind) is not None

@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from dshstore import lossless
 from dshstore.formats.dsh import direct, rows
+from tests.formats.dsh.test_settling import STREAM
 from tests.test_lossless import values
 
 odd = st.sampled_from(
@@ -22,6 +23,7 @@ types = st.sampled_from(
         "tool/result",
         "todo/write",
         "assistant/message",
+        "assistant/attempt",
         "plugin:a/b",
         "Odd type",
         "é",
@@ -31,7 +33,11 @@ types = st.sampled_from(
 
 @given(
     type=types,
-    data=st.dictionaries(st.text(max_size=4), values | odd, max_size=3),
+    data=st.builds(
+        lambda data, stream: data if stream is None else {**data, "stream": stream},
+        st.dictionaries(st.text(max_size=4), values | odd, max_size=3),
+        st.none() | st.sampled_from([STREAM, []]) | st.lists(values | odd, max_size=2),
+    ),
     version=st.integers(0, 4),
     time=st.sampled_from([0, -5, 1_790_000_000_000, 2**53, 1.0]),
     members=st.fixed_dictionaries(
@@ -48,13 +54,19 @@ def test_it_gives_the_same_columns_or_none(
 ) -> None:
     event = {"type": type, "seq": 9, "time": time, "data": data, **members}
     text, plain = lossless.encode(data)
-    found = direct.store_plain(event, text) if plain else None
+    found = direct.store_plain(event, text, version) if plain else None
     if found is not None:
         assert found == rows.store({**event, "data": Raw(text)}, version)
 
 
-@pytest.mark.parametrize("type", ["user/message", "tool/result", "tool/call", "turn/start"])
+@pytest.mark.parametrize(
+    "type", ["user/message", "tool/result", "tool/call", "turn/start", "assistant/message"]
+)
 def test_usual_events_take_it(type: str) -> None:
-    data = {"turn": 1, "message": {"content": [{"type": "text", "text": 'a "word", é\n'}]}}
+    data: dict[str, Any] = {"turn": 1}
+    data["message"] = {"content": [{"type": "text", "text": 'a "word", é\n'}]}
+    data |= {"stream": STREAM} if type == "assistant/message" else {}
     event = {"type": type, "seq": 3, "time": 7, "data": data, "sourceEventSeqs": [1, 2]}
-    assert direct.store_plain(event, lossless.encode(data)[0]) is not None
+    found = direct.store_plain(event, lossless.encode(data)[0], 4)
+    assert found is not None
+    assert (found.stream is not None) == ("stream" in data)
