@@ -11,8 +11,8 @@ from dshstore import TranscriptEntry, dump_json
 from dshstore.cli.output import console, is_terminal, legible, shorten, time_text, write_text
 from dshstore.cli.wording import block_pieces
 
-#: Of what is only hinted at: characters of a line, and lines.
-_LINE, _LINES = 160, 3
+#: Of what is only hinted at: characters of a line, and lines; characters of who said it.
+_LINE, _LINES, _SOURCE = 160, 3, 40
 
 _BAR = "─" * 8
 
@@ -39,7 +39,7 @@ class TranscriptWriter:
                 self._turn = data.get("turn")
                 self._heading = f"turn {_word(self._turn)}  {time_text(entry.time)}"
             case "turn/end":
-                self._write_turn_end(data)
+                self._write_turn_end(entry, data)
             case "user/message" | "system/message" | "developer/message" | "context/message":
                 self._write_message(entry, data)
             case "steering/message" | "assistant/message":
@@ -51,7 +51,7 @@ class TranscriptWriter:
             case "assistant/attempt":
                 self._say(f"✗ an attempt failed: {entry.finish or 'it broke off'}", "red")
             case "llm/retry":
-                self._write_retry(data)
+                self._write_retry(entry, data)
             case "session/end-seed" if data.get("inherited") is True:
                 self._rule("what comes before is inherited from the parent")
             case "image/offload":
@@ -61,7 +61,7 @@ class TranscriptWriter:
             case "approval/decided":
                 self._say(f"? {_word(data.get('outcome'))}", "yellow")
             case "compaction/end" | "compact/end" if "error" in data:
-                self._say(f"✗ a compaction failed: {_hint(data['error'])}", "red")
+                self._say(f"✗ a compaction failed{_failure(entry)}", "red")
 
     def finish(self) -> None:
         """Say what the end leaves open."""
@@ -73,23 +73,21 @@ class TranscriptWriter:
 
     # -- what has a line of its own --
 
-    def _write_turn_end(self, data: Mapping[str, Any]) -> None:
+    def _write_turn_end(self, entry: TranscriptEntry, data: Mapping[str, Any]) -> None:
         reason = data.get("reason")
         kind = reason.get("kind") if isinstance(reason, dict) else None
         if kind == "completed":
             self._heading = None  # there was nothing to see of it
         else:
-            error = reason.get("error") if isinstance(reason, dict) else None
-            said = f": {_failure(error)}" if error else ""
-            self._say(f"turn {_word(data.get('turn'))} ended: {_word(kind)}{said}", "yellow")
+            ended = f"turn {_word(data.get('turn'))} ended: {_word(kind)}"
+            self._say(f"{ended}{_failure(entry)}", "yellow")
         self._turn = None
 
-    def _write_retry(self, data: Mapping[str, Any]) -> None:
+    def _write_retry(self, entry: TranscriptEntry, data: Mapping[str, Any]) -> None:
         count = f"{data.get('retry')}" + (
             f" of {data['maxRetries']}" if "maxRetries" in data else ""
         )
-        said = _failure(data.get("failure"))
-        self._say(f"↻ retry {count} in {data.get('delayMs')} ms: {said}", "yellow")
+        self._say(f"↻ retry {count} in {data.get('delayMs')} ms{_failure(entry)}", "yellow")
 
     def _write_replaced(self, entry: TranscriptEntry) -> None:
         found = entry.replaced
@@ -106,16 +104,12 @@ class TranscriptWriter:
     # -- messages --
 
     def _write_message(self, entry: TranscriptEntry, data: Mapping[str, Any]) -> None:
-        message = data.get("message", data)
-        content = message.get("content") if isinstance(message, dict) else message
-        if not self._is_seen(entry) or content == []:
+        speech = entry.speech
+        if not self._is_seen(entry) or not speech.blocks:
             return
-        source = message.get("source") if isinstance(message, dict) else None
-        role = entry.type.partition("/")[0]
-        spoken = role == "assistant" or _kind(source) in ("user", "compact", "compact-checkpoint")
-        who = (
-            role if role == "assistant" or _kind(source) == "user" else f"{role} ({_kind(source)})"
-        )
+        who = entry.type.partition("/")[0]
+        if who != "assistant" and speech.source != "user":
+            who = f"{who} ({shorten(_word(speech.source), _SOURCE)})"
         marks = [f"event {entry.seq}"]
         if data.get("interrupted") is True:
             marks.append("interrupted")
@@ -124,8 +118,8 @@ class TranscriptWriter:
         self._start()
         write_text("")
         write_text(f"{who}  ({', '.join(marks)})", "bold" if entry.state == "live" else "dim bold")
-        for block in content if isinstance(content, list) else [content]:
-            self._write_block(block, spoken, entry)
+        for block in speech.blocks:
+            self._write_block(block, speech.spoken, entry)
 
     def _write_block(self, block: Any, spoken: bool, entry: TranscriptEntry) -> None:
         match block:
@@ -214,22 +208,10 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else dump_json(value)
 
 
-def _hint(value: Any) -> str:
-    return shorten(_word(value), _LINE)
-
-
-def _member(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None
-
-
-def _kind(source: Any) -> str:
-    """Who a message is from, in a word."""
-    kind = _member(source, "kind")
-    return shorten(_word(_member(source, "plugin") if kind == "plugin" else kind), 40)
-
-
-def _failure(failure: Any) -> str:
-    code = _member(failure, "code")
-    said = _member(failure, "message")
-    words = _word(said) if said is not None else _word(failure)
-    return f"{shorten(words, _LINE)} ({_word(code)})" if code else shorten(words, _LINE)
+def _failure(entry: TranscriptEntry) -> str:
+    """What went wrong, behind a colon; nothing if that is not told."""
+    failure = entry.failure
+    if failure is None:
+        return ""
+    code = f" ({_word(failure.code)})" if failure.code else ""
+    return f": {shorten(_word(failure.told), _LINE)}{code}"

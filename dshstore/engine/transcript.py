@@ -20,6 +20,9 @@ from dshstore.sqlfiles import Statement, load
 #: Rows of one page.
 _PAGE = 256
 
+#: Sources whose text was written to be read, rather than by a program for a model.
+_SPOKEN = ("user", "compact", "compact-checkpoint")
+
 
 class Replaced(msgspec.Struct, frozen=True):
     """What an event took the place of: how many nodes, and the least and the greatest seq."""
@@ -27,6 +30,25 @@ class Replaced(msgspec.Struct, frozen=True):
     nodes: int
     first_seq: int
     last_seq: int
+
+
+class Speech(msgspec.Struct, frozen=True):
+    """What a message says, in whichever shape its format has it.
+
+    `source` is the kind of who it is from, or the name of a plugin, as stored: a string in a sound
+    log. `spoken` tells whether it was written to be read, by a person or by a model.
+    """
+
+    source: Any
+    blocks: list[Any]
+    spoken: bool
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """What is told of something that went wrong, and its code, as stored."""
+
+    told: Any
+    code: Any
 
 
 class ToolAnswer(msgspec.Struct, frozen=True):
@@ -56,6 +78,29 @@ class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
     shadowed_by: int | None = None
     replaced: Replaced | None = None
     finish: str | None = None
+
+    @property
+    def speech(self) -> Speech:
+        """What it says, if it is a message."""
+        data = _object(self.data)
+        message = data.get("message", data)
+        source = _object(_object(message).get("source"))
+        kind = source.get("kind")
+        kind = source.get("plugin") if kind == "plugin" else kind
+        content = message.get("content") if isinstance(message, dict) else message
+        blocks = content if isinstance(content, list) else [] if content is None else [content]
+        return Speech(kind, blocks, self.type == "assistant/message" or kind in _SPOKEN)
+
+    @property
+    def failure(self) -> Failure | None:
+        """What went wrong, if it tells: of a turn, of an attempt that is tried again, and so on."""
+        data = _object(self.data)
+        failure = data.get("failure", data.get("error", _object(data.get("reason")).get("error")))
+        if failure is None:
+            return None
+        members = _object(failure)
+        message = members.get("message")
+        return Failure(failure if message is None else message, members.get("code"))
 
     @property
     def answer(self) -> ToolAnswer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 
 import dshstore
-from dshstore import EventNotFound, Session, Store
-from tests.logs import LogBuilder, make_header, text, write_log
+from dshstore import EventNotFound, Session, Store, TranscriptEntry
+from tests.logs import Json, LogBuilder, make_header, text, write_log
 from tests.strategies import SampleSession, sessions
 
 
@@ -88,3 +88,63 @@ def test_pages_as_of_an_event_end_with_it(store: Store) -> None:
     assert read.transcript_pages(4, seqs[5]) == [seqs[0], seqs[4]]
     with pytest.raises(EventNotFound):
         read.transcript_pages(4, 10)
+
+
+# -- what an entry says --
+
+
+def entry_of(type: str, data: Json) -> TranscriptEntry:
+    return TranscriptEntry(seq=1, type=type, time=0, data=data, state="live")
+
+
+HELLO = {"type": "text", "text": "hello"}
+
+
+@pytest.mark.parametrize("wrap", [lambda message: message, lambda message: {"message": message}])
+@pytest.mark.parametrize(
+    ("type", "source", "says", "spoken"),
+    [
+        ("user/message", {"kind": "user"}, "user", True),
+        ("user/message", {"kind": "compact"}, "compact", True),
+        ("user/message", {"kind": "plugin", "plugin": "notes"}, "notes", False),
+        ("system/message", {"kind": "system-prompt"}, "system-prompt", False),
+        ("assistant/message", None, None, True),
+        ("user/message", {"kind": [1]}, [1], False),
+    ],
+)
+def test_a_message_tells_who_it_is_from(
+    wrap: Callable[[Json], Json], type: str, source: Json, says: Json, spoken: bool
+) -> None:
+    speech = entry_of(type, wrap({"source": source, "content": [HELLO]})).speech
+    assert (speech.source, speech.blocks, speech.spoken) == (says, [HELLO], spoken)
+
+
+@pytest.mark.parametrize(
+    ("data", "blocks"),
+    [({"content": "so"}, ["so"]), ({"content": None}, []), ({"message": "so"}, ["so"]), (None, [])],
+)
+def test_a_message_without_a_list_of_blocks_has_one_or_none(data: Json, blocks: list[Json]) -> None:
+    assert entry_of("user/message", data).speech.blocks == blocks
+
+
+BUSY = {"code": "BUSY", "message": "try later"}
+
+
+@pytest.mark.parametrize(
+    ("type", "data", "failure"),
+    [
+        ("llm/retry", {"failure": BUSY}, ("try later", "BUSY")),
+        ("turn/end", {"reason": {"kind": "error", "error": BUSY}}, ("try later", "BUSY")),
+        ("compaction/end", {"error": {"code": "BUSY"}}, ({"code": "BUSY"}, "BUSY")),
+        ("compaction/end", {"error": "no room"}, ("no room", None)),
+        ("compaction/end", {"error": None}, None),
+        ("turn/end", {"reason": {"kind": "completed"}}, None),
+        ("turn/end", {"reason": "so"}, None),
+        ("turn/end", 7, None),
+    ],
+)
+def test_an_event_tells_what_went_wrong(
+    type: str, data: Json, failure: tuple[Json, Json] | None
+) -> None:
+    found = entry_of(type, data).failure
+    assert (found and (found.told, found.code)) == failure

@@ -29,9 +29,6 @@ from dshstore.plugins.browsing.prose import (
 #: Characters of what is only told in a word or a line.
 _WORD, _LINE = 60, 300
 
-#: Kinds of sources whose text was written to be read, rather than by a program for a model.
-_SPOKEN = ("user", "compact", "compact-checkpoint")
-
 
 @dataclass(frozen=True)
 class Block:
@@ -122,7 +119,7 @@ class Transcript:
             case "assistant/attempt":
                 yield _note(entry, f"An attempt failed: {entry.finish or 'it broke off'}", "bad")
             case "llm/retry":
-                yield _note(entry, _retry(data), "odd")
+                yield _note(entry, _retry(entry, data), "odd")
             case "session/end-seed":
                 if data.get("inherited") is True:
                     yield _item("rule", entry, "What comes before is inherited from the parent")
@@ -134,7 +131,7 @@ class Transcript:
                 yield _note(entry, f"Decided: {_word(data.get('outcome'))}", "odd")
             case "compaction/end" | "compact/end":
                 if "error" in data:
-                    yield _note(entry, f"A compaction failed: {_failure(data['error'])}", "bad")
+                    yield _note(entry, f"A compaction failed{_failure(entry)}", "bad")
             case _:
                 yield from self._message(entry, data)
 
@@ -143,11 +140,10 @@ class Transcript:
     def _turn_end(self, entry: TranscriptEntry, data: Mapping[str, Any]) -> Iterator[Item]:
         self.open_turn = None
         reason = data.get("reason")
-        kind = _member(reason, "kind")
+        kind = reason.get("kind") if isinstance(reason, dict) else None
         if kind != "completed":
-            error = _member(reason, "error")
-            said = f": {_failure(error)}" if error else ""
-            yield _note(entry, f"Turn {_word(data.get('turn'))} ended: {_word(kind)}{said}", "odd")
+            ended = f"Turn {_word(data.get('turn'))} ended: {_word(kind)}"
+            yield _note(entry, f"{ended}{_failure(entry)}", "odd")
 
     def _replaced(self, entry: TranscriptEntry) -> Item:
         found = entry.replaced
@@ -162,15 +158,13 @@ class Transcript:
     # -- messages --
 
     def _message(self, entry: TranscriptEntry, data: Mapping[str, Any]) -> Iterator[Item]:
-        message = data.get("message", data)
-        content = message.get("content") if isinstance(message, dict) else message
-        if content in ([], None):
+        speech = entry.speech
+        if not speech.blocks:
             return
         role = entry.type.partition("/")[0]
-        kind = _kind(_member(message, "source"))
-        spoken = role == "assistant" or kind in _SPOKEN
-        title = role if role == "assistant" or kind == "user" else f"{role} · {kind}"
-        blocks = content if isinstance(content, list) else [content]
+        title = role
+        if role != "assistant" and speech.source != "user":
+            title = f"{role} · {shorten(_word(speech.source), _WORD)}"
         yield Item(
             "message",
             entry.seq,
@@ -178,7 +172,7 @@ class Transcript:
             legible(title),
             role,
             (*(["interrupted"] if data.get("interrupted") is True else []), *_shadow(entry)),
-            tuple(self._block(block, spoken) for block in blocks),
+            tuple(self._block(block, speech.spoken) for block in speech.blocks),
         )
 
     def _block(self, block: Any, spoken: bool) -> Block:
@@ -297,23 +291,16 @@ def _word(value: Any) -> str:
     return legible(shorten(value if isinstance(value, str) else dump_json(value), _LINE))
 
 
-def _member(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None
-
-
-def _kind(source: Any) -> str:
-    """Who a message is from, in a word."""
-    kind = _member(source, "kind")
-    return shorten(_word(_member(source, "plugin") if kind == "plugin" else kind), _WORD)
-
-
-def _retry(data: Mapping[str, Any]) -> str:
+def _retry(entry: TranscriptEntry, data: Mapping[str, Any]) -> str:
     of = f" of {_word(data['maxRetries'])}" if "maxRetries" in data else ""
     after = f"Retry {_word(data.get('retry'))}{of} in {_word(data.get('delayMs'))} ms"
-    return f"{after}: {_failure(data.get('failure'))}"
+    return f"{after}{_failure(entry)}"
 
 
-def _failure(failure: Any) -> str:
-    code, said = _member(failure, "code"), _member(failure, "message")
-    words = _word(said if said is not None else failure)
-    return f"{words} ({_word(code)})" if code else words
+def _failure(entry: TranscriptEntry) -> str:
+    """What went wrong, behind a colon; nothing if that is not told."""
+    failure = entry.failure
+    if failure is None:
+        return ""
+    code = f" ({_word(failure.code)})" if failure.code else ""
+    return f": {_word(failure.told)}{code}"
