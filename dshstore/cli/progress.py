@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress, ProgressColumn, TaskID
+
+    Columns = tuple[str | ProgressColumn, ...]
 
 #: Seconds that a log, or an index, may take before there is a word of it.
 _PATIENCE = 0.5
@@ -20,10 +23,8 @@ class ImportProgress:
     """Call it with the bytes that were read of the present log; `clear` it after each log."""
 
     def __init__(self, patience: float = _PATIENCE) -> None:
-        self._patience = patience
+        self._line = _Line(patience, self._columns)
         self._logs = 0
-        self._since = time.monotonic()
-        self._shown: tuple[Progress, TaskID] | None = None
 
     @staticmethod
     def wanted() -> bool:
@@ -31,75 +32,81 @@ class ImportProgress:
         return sys.stderr.isatty()
 
     def __call__(self, read: int) -> None:
-        if self._shown is None and time.monotonic() - self._since >= self._patience:
-            self._shown = self._show()
-        if self._shown is not None:
-            progress, task = self._shown
-            progress.update(task, completed=read)
+        self._line.update(read)
 
     def clear(self) -> None:
         """Take the line away: the log is done, and its own line comes."""
-        if self._shown is not None:
-            self._shown[0].stop()
-        self._shown = None
+        self._line.clear()
         self._logs += 1
-        self._since = time.monotonic()
 
-    def _show(self) -> tuple[Progress, TaskID]:
-        from rich.console import Console
+    def _columns(self) -> Columns:
         from rich.progress import (
             DownloadColumn,
-            Progress,
             SpinnerColumn,
             TimeElapsedColumn,
             TransferSpeedColumn,
         )
 
-        progress = Progress(
-            SpinnerColumn(),
-            "reading log {task.fields[log]}",
-            DownloadColumn(binary_units=True),
-            TransferSpeedColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        progress.start()
-        return progress, progress.add_task("", total=None, log=self._logs + 1)
+        size = DownloadColumn(binary_units=True)
+        name = f"reading log {self._logs + 1}"
+        return (SpinnerColumn(), name, size, TransferSpeedColumn(), TimeElapsedColumn())
 
 
 class SearchProgress:
     """Call it with how many events were looked at, and of how many; leave it when all is done."""
 
     def __init__(self, patience: float = _PATIENCE) -> None:
-        self._since = time.monotonic() + patience
-        self._shown: tuple[Progress, TaskID] | None = None
+        self._line = _Line(patience, self._columns)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._shown is not None:
-            self._shown[0].stop()
+        self._line.clear()
 
     def __call__(self, done: int, total: int) -> None:
-        if self._shown is None and sys.stderr.isatty() and time.monotonic() >= self._since:
+        if sys.stderr.isatty():
+            self._line.update(done, total)
+
+    @staticmethod
+    def _columns() -> Columns:
+        from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+
+        return ("reading events", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+
+
+class _Line:
+    """A line on stderr of something that takes more than `patience` seconds, until it is cleared.
+
+    `columns` says what is in it, when it comes to that.
+    """
+
+    def __init__(self, patience: float, columns: Callable[[], Columns]) -> None:
+        self._patience = patience
+        self._columns = columns
+        self._since = time.monotonic()
+        self._shown: tuple[Progress, TaskID] | None = None
+
+    def update(self, completed: int, total: int | None = None) -> None:
+        if self._shown is None and time.monotonic() - self._since >= self._patience:
             self._shown = self._show()
         if self._shown is not None:
             progress, task = self._shown
-            progress.update(task, completed=done, total=total)
+            progress.update(task, completed=completed, total=total)
+
+    def clear(self) -> None:
+        """Take it away, and be patient again."""
+        if self._shown is not None:
+            self._shown[0].stop()
+        self._shown = None
+        self._since = time.monotonic()
 
     def _show(self) -> tuple[Progress, TaskID]:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+        from rich.progress import Progress
 
         progress = Progress(
-            "reading events",
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            *self._columns(),
             console=Console(stderr=True),
             transient=True,
             redirect_stdout=False,
