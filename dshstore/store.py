@@ -331,9 +331,10 @@ class Store:
     ) -> list[overview.SessionSummary]:
         """Every session, or those that fit, the one that was last written to first.
 
-        Of a project (a working directory, or one below it); written to `since` a time (epoch ms);
-        whose model's name holds `model`; with `text` in a title or in what people and models
-        wrote, whatever the case of its ASCII letters.
+        Of a project (a folder, named from here or from the root, or one below it); written to
+        `since` a time (epoch ms); whose model's name holds `model`; with `text` in a title or in
+        what people and models wrote, whatever the case of its ASCII letters. Raises ValueError
+        for a limit below 1.
         """
         chosen = overview.Filters(project=project, since=since, model=model, text=text)
         return overview.summarize_sessions(self._database, chosen, limit)
@@ -351,7 +352,8 @@ class Store:
         """Texts in which words stand, the best match first; `dshstore search --help` has more.
 
         `like` takes the query as it stands, the latest text first; `anew` distrusts the index.
-        Raises QueryFailed for a query that means nothing, SessionNotFound.
+        Raises QueryFailed for a query that means nothing, SessionNotFound, ValueError for a limit
+        below 1.
         """
         from dshstore.engine import search
 

@@ -1,12 +1,11 @@
 """The words that several commands take: STORE, SESSION, --at, --json, --project, numbers, times.
 
-Decides which numbers, times and folders can be meant: whatever cannot is wrong usage, and reaches
+Decides which numbers and times can be meant: whatever cannot is wrong usage, and reaches
 no store.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable
@@ -106,21 +105,9 @@ def read_moment(ctx: click.Context, param: click.Parameter, value: str | None) -
     return int(moment.timestamp() * 1000)
 
 
-#: How a folder of Windows begins, which only the log of another machine has.
-_OF_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-
-
-def read_folder(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """The folder that is meant, as a log names it: absolute, symbolic links as they are."""
-    if value is None or _OF_WINDOWS.match(value):
-        return value
-    folder = os.path.abspath(value)  # noqa: PTH100 (Path.absolute keeps "..")
-    return folder[1:] if folder.startswith("//") else folder  # POSIX leaves these two to systems
-
-
 def project_option(said: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The option --project of a command."""
-    return click.option("--project", callback=read_folder, metavar="FOLDER", help=said)
+    return click.option("--project", metavar="FOLDER", help=said)
 
 
 def spell_size(size: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from dshstore.db import Database
+from dshstore.engine.choosing import check_limit, name_folder
 from dshstore.sqlfiles import Statement, load
 
 
@@ -59,13 +60,18 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
 def summarize_sessions(
     database: Database, filters: Filters, limit: int | None = None
 ) -> list[SessionSummary]:
-    """The sessions that fit, at most `limit`, the one that was last written to first."""
+    """The sessions that fit, at most `limit`, the one that was last written to first.
+
+    Raises ValueError for a limit that is none.
+    """
     wanted = msgspec.structs.asdict(filters)
     if filters.text is not None:
         from dshstore.jsontext import dump
 
         wanted["text"] = dump(filters.text)[1:-1]  # as it stands in a payload
-    wanted["limit"] = -1 if limit is None else limit
+    if filters.project is not None:
+        wanted["project"] = name_folder(filters.project)
+    wanted["limit"] = -1 if limit is None else check_limit(limit)
     generations: dict[str, list[int]] = {}
     for session_id, version in database.query(_SQL.generations):
         generations.setdefault(session_id, []).append(version)

@@ -18,6 +18,7 @@ import msgspec
 
 from dshstore.db import Database
 from dshstore.engine import read
+from dshstore.engine.choosing import check_limit, name_folder
 from dshstore.engine.searching import texts
 from dshstore.engine.searching.queries import Query, parse_query
 from dshstore.engine.searching.sidefile import (
@@ -114,8 +115,10 @@ def search(
     """The best `limit` hits; `anew` makes the index again before.
 
     `like` looks for the query as it stands, whatever the case, without an index: the latest hits.
-    Raises QueryFailed for a query that means nothing, SessionNotFound.
+    Raises QueryFailed for a query that means nothing, SessionNotFound; ValueError for a limit that
+    is none.
     """
+    check_limit(limit)
     if like:
         return _search_like(store, query, filters, limit, progress)
     parsed = parse_query(query)
@@ -177,7 +180,7 @@ class _Choice(msgspec.Struct, frozen=True):
             asked = session.key
             parts = [(owner, a, b) for a, b, owner in read.segments(store, session)]
         if filters.project is not None:
-            found = store.query(_SQL.in_project, {"project": filters.project})
+            found = store.query(_SQL.in_project, {"project": name_folder(filters.project)})
             sessions = [key for (key,) in found]
         return cls(filters.roles, filters.state, filters.since, sessions, asked, parts)
 

@@ -47,6 +47,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ),
     ("schema",),
     (
+        "engine.choosing",
         "engine.payload",
         "engine.surface",
         "engine.derive",

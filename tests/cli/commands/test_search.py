@@ -64,7 +64,8 @@ def test_nothing_found_tells_where_it_was_looked_for(own_garden: Path) -> None:
     narrowed = ("--project", "/srv/x/", "--since", "2026-08-01", "--role", "user")
     done = cli("search", own_garden, "beans", *narrowed)
     assert done.err == (
-        "dshstore: nothing found with --role user, --project /srv/x, --since 2026-08-01 00:00:00Z\n"
+        "dshstore: nothing found with --role user, --project /srv/x/,"
+        " --since 2026-08-01 00:00:00Z\n"
     )
     done = cli("compactions", own_garden, "seedlings")
     assert done.err == "dshstore: nothing found in session seedlings\n"

@@ -107,5 +107,5 @@ def test_it_loads_what_it_needs_and_no_more(garden: Path) -> None:
     code = "import sys; from dshstore.cli.process import run; assert run(sys.argv[1:]) == 0"
     loaded = loaded_by(code, "sessions", str(garden))
     engine = {name for name in loaded if name.startswith("dshstore.engine.")}
-    assert engine == {"dshstore.engine.overview"}
+    assert engine == {"dshstore.engine.choosing", "dshstore.engine.overview"}
     assert not loaded & {"rich", "zstandard", "dshstore.jsontext", "dshstore.session"}
