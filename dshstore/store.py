@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, get_args
@@ -116,10 +116,14 @@ class Store:
         all_generations: bool = False,
         limits: Limits = DEFAULT_LIMITS,
         progress: Progress | None = None,
+        passed_over: Callable[[str], object] | None = None,
     ) -> Iterator[ImportResult]:
-        """Import files, and all logs below folders, one result each; a bad log stops no other."""
+        """Import files, and all logs below folders, one result each; a bad log stops no other.
+
+        `passed_over` is told each file in a folder that has not the name of a log.
+        """
         intake = self._intake(salvage, limits)
-        return intake.take_paths(paths, all_generations=all_generations, progress=progress)
+        return intake.take_paths(paths, all_generations, progress, passed_over)
 
     def _intake(self, salvage: bool, limits: Limits) -> Intake:
         from dshstore.engine.intake import Intake
@@ -331,10 +335,9 @@ class Store:
     ) -> list[overview.SessionSummary]:
         """Every session, or those that fit, the one that was last written to first.
 
-        Of a project (a folder, named from here or from the root, or one below it); written to
-        `since` a time (epoch ms); whose model's name holds `model`; with `text` in a title or in
-        what people and models wrote, whatever the case of its ASCII letters. Raises ValueError
-        for a limit below 1.
+        Of a project (a folder or one below it); written to `since` a time (epoch ms); whose
+        model's name holds `model`; with `text` in a title or in what people and models wrote,
+        whatever the case of its ASCII letters. Raises ValueError for a limit below 1.
         """
         chosen = overview.Filters(project=project, since=since, model=model, text=text)
         return overview.summarize_sessions(self._database, chosen, limit)
@@ -352,8 +355,7 @@ class Store:
         """Texts in which words stand, the best match first; `dshstore search --help` has more.
 
         `like` takes the query as it stands, the latest text first; `anew` distrusts the index.
-        Raises QueryFailed for a query that means nothing, SessionNotFound, ValueError for a limit
-        below 1.
+        Raises QueryFailed for what means nothing, SessionNotFound, ValueError for a limit below 1.
         """
         from dshstore.engine import search
 

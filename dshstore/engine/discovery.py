@@ -8,7 +8,7 @@ so is what cannot be read: other things than files, links that lead out of the f
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -26,11 +26,17 @@ class Candidate(msgspec.Struct, frozen=True):
     refused: str | None = None
 
 
-def find_logs(path: str, *, all_generations: bool = False) -> list[Candidate]:
+def find_logs(
+    path: str,
+    *,
+    all_generations: bool = False,
+    passed_over: Callable[[str], object] | None = None,
+) -> list[Candidate]:
     """The logs that `path` means: the file itself, or all below a folder, sorted by path.
 
     In a folder, symbolic links that lead out of it are not followed, and nothing but files is
-    opened; both are listed, as are folders that cannot be read.
+    opened; both are listed, as are folders that cannot be read. `passed_over` is told what has
+    not the name of a log.
     """
     if not Path(path).is_dir():
         return [Candidate(path)]
@@ -51,6 +57,9 @@ def find_logs(path: str, *, all_generations: bool = False) -> list[Candidate]:
             if _leads_out(Path(folder, name), root)
         ]
         logs = sorted(name for name in names if name.endswith(_SUFFIXES))
+        if passed_over is not None:
+            for name in sorted({*names} - {*logs}):
+                passed_over(str(Path(folder, name)))
         files = [name for name in logs if _why_skipped(Path(folder, name), root) is None]
         highest = max((g for name in files if (g := generation(name)) is not None), default=0)
         found += _candidates(folder, logs, root, None if all_generations else highest)

@@ -7,7 +7,7 @@ is read of it is `importing`'s and `salvage`'s, where it is found `discovery`'s.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO
 
 from dshstore.db import Database
@@ -30,13 +30,19 @@ class Intake:
     def take_paths(
         self,
         paths: Iterable[str | os.PathLike[str]],
-        *,
         all_generations: bool,
         progress: Progress | None,
+        passed_over: Callable[[str], object] | None,
     ) -> Iterator[ImportResult]:
-        """Take files, and all logs below folders; a refused log is a result like the others."""
+        """Take files, and all logs below folders; a refused log is a result like the others.
+
+        `passed_over` is told each file in a folder that has not the name of a log.
+        """
         for path in paths:
-            for found in discovery.find_logs(os.fspath(path), all_generations=all_generations):
+            place = os.fspath(path)
+            for found in discovery.find_logs(
+                place, all_generations=all_generations, passed_over=passed_over
+            ):
                 if found.skipped or found.refused:
                     yield ImportResult(
                         path=found.path,

@@ -44,6 +44,17 @@ def test_a_folder_gives_all_logs_below_it_in_order(tmp_path: Path) -> None:
     assert not any(found(tmp_path).values())
 
 
+def test_what_has_not_the_name_of_a_log_is_told(tmp_path: Path) -> None:
+    touch(tmp_path / "one.jsonl", tmp_path / "b" / "one.json", tmp_path / "b" / ".jsonl.part")
+    (tmp_path / "link.txt").symlink_to("nowhere")
+    told: list[str] = []
+    assert len(find_logs(str(tmp_path), passed_over=told.append)) == 1
+    others = ("link.txt", "b/.jsonl.part", "b/one.json")
+    assert told == [str(tmp_path / name) for name in others]
+    find_logs(str(tmp_path / "b" / "one.json"), passed_over=told.append)
+    assert len(told) == 3
+
+
 def test_the_highest_generation_of_a_folder_counts(tmp_path: Path) -> None:
     names = ("session.jsonl", "session.v2.jsonl.zstd", "session.v4.jsonl", "session.v4.jsonl.zst")
     touch(*(tmp_path / "one" / name for name in names), tmp_path / "two" / "session.v2.jsonl")

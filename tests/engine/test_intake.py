@@ -44,7 +44,7 @@ def test_a_bad_log_among_others_is_a_result_too(database: Database, tmp_path: Pa
     (folder / "a.jsonl").write_bytes(log("beans"))
     (folder / "b.jsonl").write_bytes(CUT + b"\n")
     (folder / "c.jsonl").write_bytes(log("peas"))
-    found = intake(database).take_paths([folder], all_generations=False, progress=None)
+    found = intake(database).take_paths([folder], False, None, None)
     results = {Path(result.path).name: result for result in found}
     outcomes = {name: result.outcome for name, result in results.items()}
     assert outcomes == {"a.jsonl": "imported", "b.jsonl": "refused", "c.jsonl": "imported"}

@@ -104,10 +104,13 @@ def command(
     progress = ImportProgress() if ImportProgress.wanted() and not as_json else None
     outcomes: Counter[str] = Counter()
     stayed = 0
+    passed_over: list[str] = []
     with dshstore.open(store) as opened:
         for path in paths:
             before = outcomes.total()
-            for result in _results(opened, path, salvage, all_generations, limits, progress):
+            for result in _results(
+                opened, path, salvage, all_generations, limits, progress, passed_over
+            ):
                 outcomes[result.outcome] += 1
                 if migrate and _is_old(result):
                     result, migrated = _migrate(opened, result)
@@ -118,9 +121,8 @@ def command(
                 flush()
             if outcomes.total() == before:
                 say(f"{visible(path)}: no logs (*.jsonl, *.jsonl.zst, *.jsonl.zstd) in this folder")
-    if not as_json and outcomes.total() > 1:
-        counted = (f"{outcomes[name]} {name}" for name in _OUTCOMES if outcomes[name])
-        say(f"{outcomes.total()} logs: {', '.join(counted)}")
+    if not as_json:
+        _sum_up(outcomes, len(passed_over))
     return 1 if outcomes["refused"] or stayed else 0
 
 
@@ -147,6 +149,7 @@ def _results(
     all_generations: bool,
     limits: Limits,
     progress: ImportProgress | None,
+    passed_over: list[str],
 ) -> Iterator[ImportResult]:
     if path == _STDIN:
         yield _import_stdin(store, salvage, limits)
@@ -157,6 +160,7 @@ def _results(
             all_generations=all_generations,
             limits=limits,
             progress=progress,
+            passed_over=passed_over.append,
         )
 
 
@@ -194,3 +198,13 @@ def _tell(result: ImportResult) -> None:
         write_text(f"{result.outcome:<9}  {path}: {session}, {result.events} events{grown}")
     for note in result.notes:
         say(f"note: {path}: {visible(note)}")
+
+
+def _sum_up(outcomes: Counter[str], passed_over: int) -> None:
+    """How many logs there were, where there are more than one, and how many other files."""
+    logs = outcomes.total()
+    counted = ", ".join(f"{outcomes[name]} {name}" for name in _OUTCOMES if outcomes[name])
+    others = "1 file" if passed_over == 1 else f"{passed_over} files"
+    rest = f"; {others} of another name passed over" if passed_over else ""
+    if logs > 1 or (logs and rest):
+        say(f"{'1 log' if logs == 1 else f'{logs} logs'}: {counted}{rest}")

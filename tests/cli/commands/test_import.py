@@ -141,6 +141,22 @@ def test_files_and_folders_are_mixed_and_their_paths_are_as_typed(
     assert paths == ["./c.jsonl", str(Path("logs", "a.jsonl")), str(Path("logs", "b.jsonl"))]
 
 
+def test_files_of_other_names_are_counted(store: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "a.jsonl").write_bytes(small_log("a"))
+    (folder / "a.json").write_bytes(small_log("b"))
+    done = cli("import", store, folder)
+    assert done.err == "dshstore: 1 log: 1 imported; 1 file of another name passed over\n"
+    assert cli("import", store, folder, "--json").err == ""
+    (folder / "b.jsonl").write_bytes(small_log("b"))
+    (folder / "notes.txt").touch()
+    counted = cli("import", store, folder, tmp_path / "logs" / "a.json").err.split("\n")[-2]
+    assert counted == (
+        "dshstore: 3 logs: 1 imported, 2 unchanged; 2 files of another name passed over"
+    )
+
+
 def test_a_folder_without_logs_is_told_and_no_failure(store: Path, tmp_path: Path) -> None:
     done = cli("import", store, tmp_path)
     assert (done.status, done.out) == (0, b"")
