@@ -20,12 +20,13 @@ from typing import Any, Literal, Self
 from msgspec import Raw
 
 from dshstore import lossless
+from dshstore.committing import Committer
 from dshstore.db import Database
-from dshstore.engine import append, read, resuming
-from dshstore.errors import Conflict, EventRefused, StoreError
+from dshstore.engine import read, resuming
+from dshstore.errors import EventRefused, StoreError
 from dshstore.formats.dsh import direct, rows
 from dshstore.formats.dsh.envelope import RowRefused
-from dshstore.model import MAX_DELAY, StoredEvent
+from dshstore.model import MAX_DELAY
 from dshstore.session import Session
 from dshstore.writer import Writer
 
@@ -36,30 +37,30 @@ SurfaceOp = Literal["append"] | Mapping[str, Any] | tuple[int, int]
 class OpenSession(Session):
     """A session and the queue of what is appended to it; threads may share it to append and flush.
 
-    It writes through the connection `writing`, which is its own. With `commit_each` every append
-    is durable before it returns; `resumed` says that the log is taken up where it ended.
+    With `commit_each` every append is durable before it returns. `standing` is what it goes on
+    from, read when it is first needed if left out; `resumed` says that the log is taken up where
+    it ended.
     """
 
     def __init__(
         self,
         database: Database,
         row: read.SessionRow,
-        writing: Database,
+        committer: Committer,
         *,
+        standing: resuming.Standing | None = None,
         commit_each: bool = False,
         max_delay: float = MAX_DELAY,
         resumed: bool = False,
     ) -> None:
         super().__init__(database, row)
-        self._surface = resuming.resume_surface(database, row)
+        self._known = standing
         self._appending = threading.RLock()
         self._commit_each = commit_each
         self._end_seed_due = resumed
         self._joined = False
-        commit = partial(_commit, writing, row)
-        self._writer = Writer(
-            row.session_id, commit, writing.close, row.next_seq, max_delay=max_delay
-        )
+        commit = partial(committer.commit, row)
+        self._writer = Writer(row.session_id, commit, row.next_seq, max_delay=max_delay)
         self._closing = weakref.finalize(self, self._writer.forget)
         self._closing.atexit = False  # the writer sees to that
 
@@ -80,15 +81,25 @@ class OpenSession(Session):
         return super()._row
 
     @property
+    def _standing(self) -> resuming.Standing:
+        return self._known or self._read_standing()
+
+    def _read_standing(self) -> resuming.Standing:
+        with self._appending:  # before anything is appended: it would count twice
+            if self._known is None:
+                self._known = resuming.find_standing(self._database, self._found)
+            return self._known
+
+    @property
     def next_seq(self) -> int:
         """The seq that the next event gets."""
-        return self._surface.next_seq
+        return self._writer.next_seq
 
     @property
     def surface(self) -> list[int]:
         """The seqs of the events that the model sees now, in order, queued ones included."""
         with self._appending:
-            return list(self._surface.nodes)
+            return list(self._standing.surface.nodes)
 
     @property
     def pending(self) -> list[dict[str, Any]]:
@@ -166,7 +177,8 @@ class OpenSession(Session):
             self._end_seed_due = False
 
     def _append(self, event: dict[str, Any]) -> int:
-        seq = event["seq"] = self._surface.next_seq
+        surface = self._standing.surface
+        seq = event["seq"] = surface.next_seq
         if seq != self._writer.next_seq:
             raise StoreError(
                 f"session {self.session_id!r}: an append was interrupted halfway: close the "
@@ -178,7 +190,7 @@ class OpenSession(Session):
             stored = (direct.store_plain(event, text, version) if plain else None) or rows.store(
                 {**event, "data": Raw(text)}, version
             )
-            self._surface.push(event)
+            surface.push(event)
         except lossless.NotLossless as error:
             raise EventRefused("data-not-json", self.session_id, seq, str(error)) from None
         except RowRefused as error:
@@ -190,10 +202,11 @@ class OpenSession(Session):
 
     def _check(self, type: str, data: Any, span: tuple[int, int], sources: Sequence[int]) -> None:
         """Raise EventRefused when the surface would not take this replace as its next event."""
-        event = {"type": type, "seq": self._surface.next_seq, "data": data}
+        surface = self._standing.surface
+        event = {"type": type, "seq": surface.next_seq, "data": data}
         cited = {"sourceEventSeqs": list(sources), "surfaceOp": self._spell(span)}
         try:
-            self._surface.check({**event, **cited})
+            surface.check({**event, **cited})
         except EventRefused as error:
             raise EventRefused(error.code, self.session_id, error.seq, error.detail) from None
 
@@ -229,15 +242,3 @@ class OpenSession(Session):
 
 def _now() -> int:
     return clock.time_ns() // 1_000_000
-
-
-def _commit(database: Database, session: read.SessionRow, batch: list[StoredEvent]) -> None:
-    """Append a batch; what of it is in the store already (an interrupt hid that) is passed over."""
-    try:
-        append.append_events(database, session.key, session.session_id, batch)
-    except Conflict as conflict:
-        done = [event for event in batch if event.seq < conflict.actual]
-        here = read.reload(database, session)
-        if not done or done != list(read.stored_events(database, here, batch[0].seq)):
-            raise
-        append.append_events(database, session.key, session.session_id, batch[len(done) :])

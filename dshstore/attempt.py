@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from dshstore.committing import Committer
 from dshstore.db import Database
 from dshstore.engine import read
 from dshstore.errors import OutOfTurn, StoreError, StreamRefused
@@ -180,9 +181,9 @@ class AttemptSession(TurnSession):
     """A session open for writing that knows which attempt is open, and who follows it."""
 
     def __init__(
-        self, database: Database, row: read.SessionRow, writing: Database, **options: Any
+        self, database: Database, row: read.SessionRow, committer: Committer, **options: Any
     ) -> None:
-        super().__init__(database, row, writing, **options)
+        super().__init__(database, row, committer, **options)
         self._attempt: Attempt | None = None  # the last one, until it is retried
         self._attempts = 0
         self._listeners: tuple[Listener, ...] = ()

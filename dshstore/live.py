@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dshstore.attempt import Attempt, AttemptSession
-from dshstore.db import Database
-from dshstore.engine import read, resuming
+from dshstore.engine import read
 from dshstore.errors import EventRefused, StoreError
 from dshstore.formats.dsh import shapes
 from dshstore.jsontext import dump
@@ -42,12 +41,8 @@ class LiveSession(AttemptSession):
     >>> store.close()
     """
 
-    def __init__(
-        self, database: Database, row: read.SessionRow, writing: Database, **options: Any
-    ) -> None:
-        super().__init__(database, row, writing, **options)
-        self._route = resuming.last_route(database, row)
-        self._header_reason = "resume" if self._route else "initial"
+    #: The provider and the model of the last request header that was appended here.
+    _route: tuple[str, str] | None = None
 
     def user(self, content: Content, *, source: Mapping[str, Any] | None = None) -> int:
         """Append a user message; `source` says who wrote it, the user when left out."""
@@ -67,7 +62,7 @@ class LiveSession(AttemptSession):
                 )
             text = shapes.blocks(content)
             data = shapes.system_message(self.format_version, self._place(), _id(), text)
-            head = self._surface.system_head
+            head = self._standing.surface.system_head
             if head is None:
                 return self.append("system/message", data, surface_op="append")
             return self.append("system/message", data, surface_op=(head, head), sources=[head])
@@ -105,10 +100,10 @@ class LiveSession(AttemptSession):
                 {"provider": provider, "model": model, **given},
                 system=system,
                 tools=tools,
-                reason=reason or self._header_reason,
+                reason=reason or self._header_reason(),
             )
             seq = self.append("request/header", data)
-            self._route, self._header_reason = (provider, model), "change"
+            self._route = provider, model
             return seq
 
     def assistant(
@@ -226,7 +221,7 @@ class LiveSession(AttemptSession):
         with self._together():
             provider, model = self._routed(provider, model)
             compaction, version = _id(), self.format_version
-            shadowed = self._surface.span(first, last)
+            shadowed = self._standing.surface.span(first, last)
             text = shapes.blocks(summary)
             told = text if checkpoint is None else shapes.blocks(checkpoint)
             source = shapes.checkpoint_source(version, compaction)
@@ -270,8 +265,13 @@ class LiveSession(AttemptSession):
         """Name the session: as the user wants it, or after the user messages `messages`."""
         return self.append("session/title", shapes.title(text, messages))
 
+    def _header_reason(self) -> str:
+        if self._route is not None:
+            return "change"
+        return "initial" if self._standing.route is None else "resume"
+
     def _routed(self, provider: str | None, model: str | None) -> tuple[str, str]:
-        known = self._route or (None, None)
+        known = self._route or self._standing.route or (None, None)
         provider, model = provider or known[0], model or known[1]
         if provider is None or model is None:
             raise StoreError("name provider and model: there is no request header yet")

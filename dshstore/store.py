@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, get_args
 from weakref import WeakSet
 
 from dshstore import schema
+from dshstore.committing import Committer
 from dshstore.db import Database, Durability, Parameters, Row, check_output
 from dshstore.engine import overview
 from dshstore.errors import StoreError
@@ -40,7 +41,7 @@ class Store:
 
     def __init__(self, database: Database, durability: Durability = "FULL") -> None:
         self._database = database
-        self._durability = durability
+        self._committer = Committer(database, durability)
         self._live: WeakSet[LiveSession] = WeakSet()
 
     def __repr__(self) -> str:
@@ -76,6 +77,7 @@ class Store:
                 failures.append(error)
         if failures:
             raise failures[0]
+        self._committer.close()
         self._database.close()
 
     def import_log(
@@ -213,7 +215,7 @@ class Store:
         )
         append.begin_session(self._database, header)
         row = self._find(f"{header.session_id}@v{format_version}")
-        return self._open_live(row, False, commit_each, max_delay)
+        return self._open_live(row, commit_each, max_delay)
 
     def resume(
         self,
@@ -232,7 +234,8 @@ class Store:
 
         row = self._find(session_id)
         row, seed_due = resuming.take_up(self._database, row, allow_unknown=allow_unknown)
-        return self._open_live(row, seed_due, commit_each, max_delay)
+        standing = resuming.find_standing(self._database, row)
+        return self._open_live(row, commit_each, max_delay, standing=standing, resumed=seed_due)
 
     def fork(
         self,
@@ -261,7 +264,7 @@ class Store:
             created_at=time.time_ns() // 1_000_000,
             allow_unknown=allow_unknown,
         )
-        return self._open_live(row, False, commit_each, max_delay)
+        return self._open_live(row, commit_each, max_delay)
 
     def migrate(self, session_id: str, to: int = 2) -> Session:
         """The session in log format `to` (1 or 2), beside the generation that it had so far.
@@ -287,10 +290,10 @@ class Store:
         from dshstore.engine import read
 
         row = self._find(session_id)
-        for session in list(self._live):
-            if session.session_id == row.session_id:
-                session.flush()
-        return read.reload(self._database, row)
+        live = [session for session in self._live if session.session_id == row.session_id]
+        for session in live:
+            session.flush()
+        return read.reload(self._database, row) if live else row
 
     def repair(self, session_id: str) -> list[dict[str, Any]]:
         """Close the turn in which a session was interrupted; the events that were appended.
@@ -309,17 +312,17 @@ class Store:
         self._database.backup(os.fspath(path))
 
     def _open_live(
-        self, row: SessionRow, resumed: bool, commit_each: bool, max_delay: float
+        self, row: SessionRow, commit_each: bool, max_delay: float, **resumed: Any
     ) -> LiveSession:
         from dshstore.live import LiveSession
 
         session = LiveSession(
             self._database,
             row,
-            Database.open(self.path, "write", durability=self._durability),
-            resumed=resumed,
+            self._committer,
             commit_each=commit_each,
             max_delay=max_delay,
+            **resumed,
         )
         self._live.add(session)
         return session

@@ -12,20 +12,16 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from dshstore.appending import OpenSession
-from dshstore.db import Database
-from dshstore.engine import read, resuming
-from dshstore.engine.repair import TRACKED_TYPES
+from dshstore.engine.repair import TRACKED_TYPES, TurnTracker
 from dshstore.errors import OutOfTurn, StoreError
 
 
 class TurnSession(OpenSession):
     """A session open for writing that knows which turn and step is open."""
 
-    def __init__(
-        self, database: Database, row: read.SessionRow, writing: Database, **options: Any
-    ) -> None:
-        super().__init__(database, row, writing, **options)
-        self._tracker = resuming.resume_tracker(database, row)
+    @property
+    def _tracker(self) -> TurnTracker:
+        return self._standing.tracker
 
     def _append(self, event: dict[str, Any]) -> int:
         seq = super()._append(event)

@@ -35,16 +35,14 @@ Commit = Callable[[list[StoredEvent]], None]
 class Writer:
     """A queue of events of the session `name` in front of `commit`, which makes a batch durable.
 
-    `next_seq` is the seq after the last event that came in; `release` is called once, when
-    nothing more will be committed. Threads may share it; its own thread runs only while something
-    waits in the queue.
+    `next_seq` is the seq after the last event that came in. Threads may share it; its own thread
+    runs only while something waits in the queue.
     """
 
     def __init__(
         self,
         name: str,
         commit: Commit,
-        release: Callable[[], None],
         next_seq: int,
         *,
         max_delay: float = MAX_DELAY,
@@ -53,7 +51,7 @@ class Writer:
     ) -> None:
         self.name = name
         self.next_seq = next_seq
-        self._commit, self._release = commit, release
+        self._commit = commit
         self._max_delay, self._max_events, self._max_bytes = max_delay, max_events, max_bytes
         self._queue: deque[StoredEvent] = deque()
         self._bytes = 0
@@ -155,7 +153,7 @@ class Writer:
         self._finish()
 
     def forget(self) -> None:
-        """Leave the queue to the thread, which empties it and then closes; waits for no lock."""
+        """Leave the queue to the thread, which empties it and then closes it; waits for no lock."""
         self._forgotten = True
         if self._queue or self._thread is not None:
             if self._changed.acquire(blocking=False):  # else the thread looks again in a while
@@ -165,7 +163,7 @@ class Writer:
         self._finish()
 
     def disown(self) -> None:
-        """Be closed at once, with nothing queued and nothing released."""
+        """Be closed at once, with nothing queued."""
         self._closed = True
         self._queue.clear()
 
@@ -187,7 +185,6 @@ class Writer:
             self._closed = True
             self._changed.notify_all()
         _unfinished.discard(self)
-        self._release()
 
     def _wake(self) -> None:
         if self._thread is not None:

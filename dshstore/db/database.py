@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import apsw
 
@@ -28,7 +28,7 @@ from dshstore.db.connecting import (
 )
 from dshstore.db.ownfiles import check_output
 from dshstore.db.refusals import BUSY_TIMEOUT, errors, message_of, translated
-from dshstore.errors import RuleBroken, WriteFailed
+from dshstore.errors import RuleBroken, StoreError, WriteFailed
 from dshstore.sqlfiles import Statement
 
 Mode = Literal["read", "write"]
@@ -37,12 +37,29 @@ Mode = Literal["read", "write"]
 _ROWS_AT_ONCE = (64, 16, 4)
 
 
+class _File(NamedTuple):
+    """Which file a path named when it was opened; `place` is the path from the root."""
+
+    place: str
+    device: int
+    inode: int
+
+    @classmethod
+    def find(cls, path: str) -> _File | None:
+        place = os.path.abspath(path)  # noqa: PTH100
+        with suppress(OSError):
+            found = os.stat(place)  # noqa: PTH116
+            return cls(place, found.st_dev, found.st_ino)
+        return None
+
+
 class Database:
     """An open SQLite file. Not for use by two threads at once."""
 
-    def __init__(self, connection: apsw.Connection, path: str) -> None:
+    def __init__(self, connection: apsw.Connection, path: str, file: _File | None = None) -> None:
         self._connection = connection
         self.path = path
+        self._file = file
 
     @classmethod
     def open(
@@ -58,9 +75,27 @@ class Database:
         `waiting` is told while a statement waits for a lock.
         """
         with errors(path):
+            file = _File.find(path)
             if mode == "write":
-                return cls(configured(connect(path, "rw", waiting=waiting), durability), path)
-            return cls(configured(connect_reading(path, waiting), None), path)
+                connection = configured(connect(path, "rw", waiting=waiting), durability)
+            else:
+                connection = configured(connect_reading(path, waiting), None)
+            return cls(connection, path, file)
+
+    def open_another(self, durability: Durability) -> Database:
+        """One more connection to the same file, to write by, for another thread.
+
+        Raises StoreError when another file stands at its path by now, or none: SQLite would take
+        this one's log ahead for that one's.
+        """
+        file = self._file
+        if file is None or _File.find(file.place) != file:
+            raise StoreError(
+                f"{self.path}: the file was moved, removed or replaced since it was opened"
+            )
+        with errors(self.path):
+            connection = configured(connect(file.place, "rw"), durability)
+            return Database(connection, self.path, file)
 
     @classmethod
     def peek(cls, path: str) -> Database:

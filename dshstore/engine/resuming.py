@@ -24,9 +24,29 @@ from dshstore.sqlfiles import Statement, load
 
 class _Statements(msgspec.Struct, frozen=True):
     live_nodes: Statement
+    last_event: Statement
 
 
 _SQL = load("resuming", _Statements)
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What a session goes on from; `route` has provider and model of its last request header."""
+
+    surface: Surface
+    tracker: TurnTracker
+    route: tuple[str, str] | None
+
+
+def find_standing(database: Database, session: read.SessionRow) -> Standing:
+    """What is needed to append to a stored session."""
+    if not session.next_seq:
+        return Standing(Surface(session.format_version), TurnTracker(), None)
+    return Standing(
+        resume_surface(database, session),
+        resume_tracker(database, session),
+        last_route(database, session),
+    )
 
 
 def take_up(
@@ -96,9 +116,7 @@ def last_route(database: Database, session: read.SessionRow) -> tuple[str, str] 
 
 
 def last_event(database: Database, session: read.SessionRow, type: str) -> dict[str, Any] | None:
-    """The last event of one type, as the log has it."""
-    seq = read.last_of_type(database, session, type)
-    if seq is None:
-        return None
-    stored = read.stored_events(database, session, seq, seq)
+    """The last event of a type that has neither runs nor streams, as the log has it."""
+    found = database.query(_SQL.last_event, {"session": session.key, "type": type})
+    stored = [StoredEvent(*row) for row in found]
     return next(read.logical_events(stored, session.format_version), None)

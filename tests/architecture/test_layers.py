@@ -107,6 +107,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "writer",
         "session",
         "borrowed",
+        "committing",
         "appending",
         "turns",
         "attempt",

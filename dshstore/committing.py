@@ -1,0 +1,73 @@
+"""How the live sessions of a store commit: all by one connection of their own, one after another.
+
+Decides when that connection is opened, and what becomes of a batch of which a part is in the
+store already. When a batch is due is for `writer`, what may enter for the store.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from weakref import WeakSet
+
+from dshstore.db import Database, Durability
+from dshstore.engine import append, read
+from dshstore.errors import Conflict
+from dshstore.model import StoredEvent
+
+
+class Committer:
+    """What the live sessions of the store behind `database` write by; threads may share it.
+
+    SQLite lets one at a time write anyway, and a connection is dear to make: the first batch
+    opens it.
+    """
+
+    def __init__(self, database: Database, durability: Durability) -> None:
+        self._database, self._durability = database, durability
+        self._own: Database | None = None
+        self._free = threading.Lock()
+        _committers.add(self)
+
+    def commit(self, session: read.SessionRow, batch: list[StoredEvent]) -> None:
+        """Append a batch to a session: it is durable then.
+
+        What of it is in the store already (an interrupt hid that) is passed over. Raises Conflict,
+        EventRefused, and what keeps it from being written.
+        """
+        with self._free:
+            if self._own is None:
+                self._own = self._database.open_another(self._durability)
+            database = self._own
+            try:
+                append.append_events(database, session.key, session.session_id, batch)
+            except Conflict as conflict:
+                done = [event for event in batch if event.seq < conflict.actual]
+                here = read.reload(database, session)
+                if not done or done != list(read.stored_events(database, here, batch[0].seq)):
+                    raise
+                left = batch[len(done) :]
+                append.append_events(database, session.key, session.session_id, left)
+
+    def close(self) -> None:
+        """Close the connection, until somebody commits again."""
+        with self._free:
+            own, self._own = self._own, None
+            if own is not None:
+                own.close()
+
+    def disown(self) -> None:
+        """In a forked child: whoever was committing is a thread of the parent's."""
+        self._free = threading.Lock()
+
+
+_committers: WeakSet[Committer] = WeakSet()
+
+
+def _disown_all() -> None:
+    for committer in _committers:
+        committer.disown()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_disown_all)

@@ -1,0 +1,117 @@
+"""The connection by which all live sessions of a store write."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+import dshstore
+from dshstore import StoreError
+
+#: Longer than any test: nothing is written before a flush.
+NEVER = 3600.0
+
+
+def texts(path: Path, session_id: str) -> list[str]:
+    with dshstore.open(path, mode="read") as store:
+        found = store.session(session_id).messages()
+        return [message["content"][0]["text"] for message in found]
+
+
+def test_sessions_of_one_store_write_from_many_threads(tmp_path: Path) -> None:
+    path = tmp_path / "garden.db"
+    store = dshstore.open(path, durability="NORMAL")
+    sessions = [store.create(session_id=f"bed-{n}", max_delay=0.0) for n in range(8)]
+
+    def write(session: dshstore.LiveSession) -> None:
+        for number in range(50):
+            session.user(str(number))
+            if number % 7 == 0:
+                session.flush()
+
+    threads = [threading.Thread(target=write, args=(session,)) for session in sessions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.close()
+    for session in sessions:
+        assert texts(path, session.session_id) == [str(number) for number in range(50)]
+
+
+def test_a_session_that_was_closed_leaves_the_others_their_connection(tmp_path: Path) -> None:
+    path = tmp_path / "garden.db"
+    with dshstore.open(path) as store:
+        first, second = store.create(session_id="first"), store.create(session_id="second")
+        first.user("frost")
+        first.close()
+        second.user("thaw")
+        second.flush()
+        assert texts(path, "first") == ["frost"]
+        assert texts(path, "second") == ["thaw"]
+
+
+def test_another_file_in_the_place_of_the_store_is_never_written_to(tmp_path: Path) -> None:
+    path, moved, other = (tmp_path / name for name in ("garden.db", "moved.db", "other.db"))
+    with dshstore.open(other) as another:
+        another.create(session_id="beans").close()
+    before = other.read_bytes()
+    store = dshstore.open(path)
+    session = store.create(session_id="beans", max_delay=NEVER)
+    session.user("hello")
+    path.rename(moved)
+    with pytest.raises(StoreError, match=r"moved, removed or replaced"):
+        session.flush()
+    other.rename(path)
+    with pytest.raises(StoreError, match=r"moved, removed or replaced"):
+        session.flush()
+    with pytest.raises(StoreError):
+        store.close()
+    assert len(session.pending) == 1
+    assert path.read_bytes() == before
+    moved.replace(path)
+    store.close()
+    assert texts(path, "beans") == ["hello"]
+
+
+def test_the_store_is_found_again_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with dshstore.open("garden.db") as store:
+        session = store.create(session_id="beans")
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir("elsewhere")
+        session.user("hello")
+    assert texts(tmp_path / "garden.db", "beans") == ["hello"]
+
+
+def test_a_session_that_was_forgotten_is_written_after_its_store_was_closed(
+    tmp_path: Path,
+) -> None:
+    store = dshstore.open(tmp_path / "garden.db")
+    session = store.create(session_id="beans", max_delay=0.05)
+    session.user("hello")
+    del session
+    gc.collect()
+    store.close()
+    for thread in threading.enumerate():
+        if thread.name == "dshstore-writer":
+            thread.join(30)
+    assert texts(tmp_path / "garden.db", "beans") == ["hello"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_child_waits_for_no_thread_of_its_parent(tmp_path: Path) -> None:
+    store = dshstore.open(tmp_path / "garden.db")
+    with store._committer._free:
+        child = os.fork()
+        if not child:
+            store._committer.close()
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    store.close()
