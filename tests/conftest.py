@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and the reference data for tests that are held against it.
+"""Hypothesis profiles, an empty store, and the reference data that tests are held against.
 
 `HYPOTHESIS_PROFILE=campaign` makes every property test a long run.
 """
@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+import dshstore
+from dshstore import Store
 
 settings.register_profile(
     "default",
@@ -28,3 +32,10 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no reference data at {folder}")
     return folder.resolve()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store."""
+    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
+        yield opened

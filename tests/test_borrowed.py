@@ -16,15 +16,14 @@ import pytest
 
 import dshstore
 from dshstore import NotAStore, SessionNotFound, Store, UnsupportedSchema, borrowed
-
-LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
+from tests.stores import take_samples
 
 
 @pytest.fixture(scope="module")
 def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("garden") / "garden.db"
     with dshstore.open(path) as store:
-        assert {r.outcome for r in store.import_paths([LOGS])} == {"imported"}
+        take_samples(store)
         store.fork("seedlings", new_id="branched")
     return path
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,13 @@ import dshstore
 from dshstore import SessionNotFound, Store, StoreError
 from dshstore.reports import Price, find_price, read_prices
 from tests.loading import loaded_by
-
-LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
+from tests.stores import take_samples
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        for _ in opened.import_paths([LOGS]):
-            pass
-        yield opened
+def store(store: Store) -> Store:
+    take_samples(store)
+    return store
 
 
 def test_a_price_is_for_a_million_tokens() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,6 @@ from dshstore import EventNotFound, LiveSession, Store, UnknownEvent
 from dshstore.errors import TextUnreadable
 from tests.logs import LogBuilder, image, make_header, text, write_log
 from tests.test_schema import run_shell
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        yield opened
 
 
 @pytest.fixture

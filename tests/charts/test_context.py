@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,7 @@ from dshstore import SessionNotFound, Store, schema
 from dshstore.charts import Call, Compaction, Context, ToolResult, draw_context
 from tests.sql.plain import PlainWriter
 from tests.sql.test_view_answers import odd_events
-
-LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
+from tests.stores import take_samples
 
 BEAN_BED = Context(
     session_id="bean-bed",
@@ -37,11 +35,9 @@ BEAN_BED = Context(
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        for _ in opened.import_paths([LOGS]):
-            pass
-        yield opened
+def store(store: Store) -> Store:
+    take_samples(store)
+    return store
 
 
 def test_a_context_has_calls_compactions_and_results_at_their_seqs(store: Store) -> None:

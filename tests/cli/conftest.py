@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 import dshstore
-
-LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
+from tests.stores import SAMPLES, take_samples
 
 
 @pytest.fixture(scope="session")
 def logs() -> Path:
     """The folder of the sample logs."""
-    return LOGS
+    return SAMPLES
 
 
 @pytest.fixture
@@ -30,8 +29,7 @@ def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with all sample logs. Only for commands that read: all tests share it."""
     path = tmp_path_factory.mktemp("garden") / "garden.db"
     with dshstore.open(path) as store:
-        results = list(store.import_paths([LOGS]))
-    assert {result.outcome for result in results} == {"imported"}
+        take_samples(store)
     return path
 
 

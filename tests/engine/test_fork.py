@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,6 @@ from tests.logs import EventDict, LogBuilder, make_header, text, write_log
 CALL = {"type": "tool-call", "id": "c1", "name": "shell", "arguments": "{}"}
 SECOND_CALL = {**CALL, "id": "c2"}
 VERSIONS = [0, 1, 2, 3, 4]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        yield opened
 
 
 def bring(store: Store, events: list[EventDict], version: int = 4, **members: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,12 +16,6 @@ from dshstore.engine import read, repair
 from dshstore.formats.dsh import frames
 from tests.logs import EventDict, LogBuilder, make_header, text, write_line, write_log
 from tests.strategies import SampleSession, sessions
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        yield opened
 
 
 def take(store: Store, log: bytes, name: str = "log.jsonl") -> ImportResult:

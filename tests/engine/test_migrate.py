@@ -6,10 +6,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -32,6 +30,7 @@ from tests.engine.migration.old_logs import (
     old_logs,
 )
 from tests.logs import Json, make_header, text, write_line, write_log
+from tests.stores import new_store
 
 
 @pytest.fixture
@@ -110,22 +109,13 @@ def test_a_stored_generation_is_the_log_that_the_stages_make(sample: Sample) -> 
     log, members = sample
     header, events = migrate_events(make_old_header(log.version, **members), log.events, 2)
     lines = [rows.log_lines(rows.store(event, 2), 2) for event in events]
-    with _new_store() as store:
+    with new_store() as store:
         data = import_log(store, log, **members)
         session = store.migrate(SESSION_ID)
         assert session.format_version == 2
         assert exported(store, SESSION_ID) == b"".join([header.text.encode() + b"\n", *lines])
         assert exported(store, f"{SESSION_ID}@v{log.version}") == data
         assert [found for found in store.verify() if found.kind == "store"] == []
-
-
-@contextmanager
-def _new_store() -> Iterator[Store]:
-    with (
-        TemporaryDirectory() as folder,
-        dshstore.open(Path(folder) / "new.db", durability="NORMAL") as store,
-    ):
-        yield store
 
 
 def test_both_generations_stand_in_the_store_and_the_id_means_the_new_one(store: Store) -> None:

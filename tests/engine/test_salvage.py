@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,12 +17,6 @@ from tests.logs import EventDict, LogBuilder, make_header, text, write_line, wri
 from tests.strategies import sessions
 
 Set = list[tuple[str, int | None, int | None]]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        yield opened
 
 
 def header(version: int = 4, id: str = "beans") -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +18,14 @@ from dshstore.engine.searching.texts import Role
 from tests.engine.searching.written import found, log_of, take_in
 from tests.logs import LogBuilder, make_header, text, write_log
 from tests.sql.plain import PlainWriter
+from tests.stores import take_samples
 
-LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
 EVERYTHING: tuple[Role, ...] = ("user", "assistant", "title", "reasoning", "tool", "system")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        yield opened
-
-
-@pytest.fixture
 def garden(store: Store) -> Store:
-    for _ in store.import_paths([LOGS]):
-        pass
+    take_samples(store)
     return store
 
 

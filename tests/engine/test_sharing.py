@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,6 @@ from tests.engine.test_fork import a_turn
 from tests.logs import make_header, write_line, write_log
 
 VERSIONS = [0, 1, 2, 3, 4]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        yield opened
 
 
 def take(store: Store, log: bytes) -> ImportResult:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import errno
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import dshstore
 from dshstore import LogRefused, Store
 from dshstore.engine.sources import from_here, open_log
 from tests.cli.running import small_log
@@ -29,12 +27,6 @@ class BadDisk(io.BytesIO):
         if self.tell() > 0:
             raise OSError(errno.EIO, "Input/output error")
         return super().read(100)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db") as opened:
-        yield opened
 
 
 def test_a_file_is_read_in_place(tmp_path: Path) -> None:

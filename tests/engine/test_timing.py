@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ import dshstore
 from dshstore.engine.timing import AttemptTiming, Gap, time_attempts
 from tests.engine.migration.old_logs import SESSION_ID, OldLog, Sample, migrated, old_logs
 from tests.logs import BASE_TIME, EventDict, LogBuilder, make_header, text, write_log
+from tests.stores import new_store
 from tests.strategies import VERSIONS, SampleSession, sessions
 
 USAGE = {"inputTokens": 9, "outputTokens": 30}
@@ -249,7 +249,7 @@ def test_a_stored_session_has_the_figures_of_its_events(
     sample: SampleSession, packed: bool
 ) -> None:
     log = write_log(sample.header, sample.events, packed=packed)
-    with TemporaryDirectory() as folder, dshstore.open(Path(folder) / "store.db") as store:
+    with new_store() as store:
         session_id = store.import_stream(BytesIO(log)).session_id or ""
         found = list(store.session(session_id).attempts(min_gap=5))
     assert found == list(time_attempts(sample.events, min_gap=5))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 
-import dshstore
 from dshstore import EventNotFound, Session, Store, TranscriptEntry
 from tests.logs import Json, LogBuilder, make_header, text, write_log
+from tests.stores import new_store
 from tests.strategies import SampleSession, sessions
 
 
@@ -22,7 +20,7 @@ def live(session: Session, at: int | None = None) -> list[int]:
 
 @given(sample=sessions())
 def test_what_is_live_in_a_transcript_is_the_surface(sample: SampleSession) -> None:
-    with TemporaryDirectory() as folder, dshstore.open(Path(folder) / "s.db") as store:
+    with new_store() as store:
         store.import_stream(BytesIO(write_log(sample.header, sample.events)))
         session = store.session(sample.header["id"])
         entries = list(session.transcript())
@@ -40,12 +38,6 @@ def test_what_is_live_in_a_transcript_is_the_surface(sample: SampleSession) -> N
             assert part == entries[len(entries) - len(part) :]
             appended = [e for e in entries if e.state != "log-only"]
             assert [e for e in part if e.state != "log-only"] == appended[-count:]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        yield opened
 
 
 def test_a_fork_of_a_fork_reads_as_its_own_surface_says(store: Store) -> None:

@@ -14,16 +14,15 @@ import dshstore
 from dshstore import EventBrief, Explanation, fold
 from tests.logs import write_log
 from tests.real_parts import require
+from tests.stores import SAMPLES, take_samples
 from tests.strategies import SampleSession, sessions
-
-LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
 
 
 @pytest.fixture(scope="module")
 def garden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dshstore.Store]:
     path = tmp_path_factory.mktemp("why") / "garden.db"
     with dshstore.open(path) as store:
-        assert {result.outcome for result in store.import_paths([LOGS])} == {"imported"}
+        take_samples(store)
         with store.create(session_id="long", format_version=4) as log:
             log.append("user/message", {"content": []}, surface_op="append")
             for seq in range(1, 4):
@@ -173,7 +172,7 @@ def test_one_sessions_rows_are_found_without_reading_the_others(
 def test_an_old_sqlite_reads_the_views(garden: dshstore.Store, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     with dshstore.open(copy) as store:
-        store.import_log(LOGS / "bean-bed" / "session.jsonl")
+        store.import_log(SAMPLES / "bean-bed" / "session.jsonl")
     ask_it = (
         "SELECT count(*) FROM provenance;"
         "SELECT session_id, format_version, seq, type, shadowed_by FROM shadowed"

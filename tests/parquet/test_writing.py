@@ -23,8 +23,7 @@ from dshstore.parquet.views import statements
 from tests.logs import LogBuilder, make_header, text, write_log
 from tests.sql.plain import PlainWriter
 from tests.sql.test_view_answers import odd_events
-
-LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
+from tests.stores import take_samples
 
 #: What DuckDB takes each kind of column for.
 DUCKDB_TYPES = {
@@ -38,14 +37,12 @@ DUCKDB_TYPES = {
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        for _ in opened.import_paths([LOGS]):
-            pass
-        opened.migrate("bean-bed", to=2)
-        with opened.fork("seedlings", new_id="fork"):
-            pass
-        yield opened
+def store(store: Store) -> Store:
+    take_samples(store)
+    store.migrate("bean-bed", to=2)
+    with store.fork("seedlings", new_id="fork"):
+        pass
+    return store
 
 
 def rows_of(store: Store, view: str, first: int = 0, last: int = 2**63 - 1) -> list[Any]:

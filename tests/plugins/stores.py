@@ -7,8 +7,7 @@ from typing import Any
 
 import dshstore
 from tests.logs import LogBuilder, make_header, text, write_log
-
-LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
+from tests.stores import take_samples
 
 #: Ids that an address must spell; each is a session of the odd store.
 ODD_IDS = ("a/b c", "100%", "x?y=1&z#w", "日本 🌱", "-dash", "id@v4", "..", "~tilde~", "<i>id</i>")
@@ -22,8 +21,7 @@ LONG = 700
 
 def write_garden(path: Path) -> Path:
     with dshstore.open(path) as store:
-        for result in store.import_paths([LOGS]):
-            assert result.outcome == "imported"
+        take_samples(store)
         store.fork("seedlings", new_id="branched")
     return path
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import dshstore
 from dshstore import Store
 from tests.logs import EventDict, LogBuilder, make_header, text, write_log
 
@@ -34,12 +32,6 @@ def write_session(session_id: str, count: int = 1, version: int = 4, said: str =
 def check_sound(store: Store) -> None:
     """Nothing in the store is damaged."""
     assert [finding for finding in store.verify() if finding.kind == "store"] == []
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dshstore
 from dshstore import Store, schema
 from dshstore.db import Database
 from dshstore.engine.timing import time_attempts
 from tests.engine.migration.old_logs import SESSION_ID, OldLog, old_logs
 from tests.logs import EventDict, LogBuilder, make_header, text, write_log
 from tests.sql.plain import PlainWriter, ShellWriter
+from tests.stores import new_store
 from tests.strategies import SampleSession, sessions
 
 SELECT = (
@@ -43,21 +42,6 @@ def told(events: Iterable[EventDict]) -> list[Row]:
 
 def seen(store: Store, session_id: str = SESSION_ID) -> list[Row]:
     return list(store.sql(SELECT % session_id)[1])
-
-
-@contextmanager
-def new_store() -> Iterator[Store]:
-    with (
-        TemporaryDirectory() as folder,
-        dshstore.open(Path(folder) / "store.db", durability="NORMAL") as store,
-    ):
-        yield store
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with new_store() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 
 import dshstore
 from tests.real_parts import require
+from tests.stores import take_samples
 
 ROOT = Path(__file__).parents[2]
 
@@ -205,8 +206,7 @@ each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: o
 def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("questions") / "garden.db"
     with dshstore.open(path, durability="NORMAL") as store:
-        for _ in store.import_paths([ROOT / "fixtures" / "logs"]):
-            pass
+        take_samples(store)
     return path
 
 

@@ -17,8 +17,8 @@ import dshstore
 from tests.logs import LogBuilder, make_header, text, write_log
 from tests.real_parts import NODE, require, require_node_package, require_package
 from tests.sql.test_views import SESSION_VIEWS
+from tests.stores import SAMPLES
 
-LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
 VIEWS = [*SESSION_VIEWS, "event_types"]
 
 #: All rows of each view.
@@ -51,7 +51,7 @@ def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for version, log in zip((0, 4), odd, strict=True):
         log.write_bytes(write_odd(version))
     with dshstore.open(folder / "garden.db", durability="NORMAL") as store:
-        taken = list(store.import_paths([LOGS, *odd]))
+        taken = list(store.import_paths([SAMPLES, *odd]))
         assert {each.outcome for each in taken} == {"imported"}
         store.fork("seedlings", new_id="shared").close()
         store.fork("庭-4", new_id="closed").close()

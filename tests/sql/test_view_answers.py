@@ -91,12 +91,6 @@ def test_no_odd_payload_fails_a_view(odd_store: Path, view: str) -> None:
 # -- a store of logs --
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with dshstore.open(tmp_path / "store.db", durability="NORMAL") as opened:
-        yield opened
-
-
 def take(store: Store, log: LogBuilder, session_id: str, **members: Json) -> None:
     header = make_header(log.version, session_id, **members)
     store.import_stream(BytesIO(write_log(header, log.events)))
