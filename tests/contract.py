@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import copysign
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dshstore import jsontext
+from dshstore.engine.surface import Surface
+from dshstore.errors import EventRefused
 from dshstore.formats.dsh.vocabulary import is_known
 from tests.logs import EventDict, Json
 from tests.strategies import VERSIONS, eligible_types, surface_logs
@@ -38,6 +40,19 @@ class Outcome(NamedTuple):
     shadowed: list[tuple[int, list[int]]]
     code: str | None = None
     at: int | None = None
+
+
+def push_all(surface: Surface, events: Iterable[EventDict]) -> Outcome:
+    """Give a surface a log, event by event, up to the first one that it refuses."""
+    shadowed: list[tuple[int, list[int]]] = []
+    for at, event in enumerate(events):
+        try:
+            done = surface.push(event)
+        except EventRefused as refused:
+            return Outcome(list(surface.nodes), shadowed, refused.code, at)
+        if done is not None:
+            shadowed.append((done.seq, list(done.shadowed_seqs)))
+    return Outcome(list(surface.nodes), shadowed)
 
 
 class SurfaceContract(ABC):

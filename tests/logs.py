@@ -91,6 +91,15 @@ class LogBuilder:
     def end_turn(self, kind: str = "completed") -> None:
         self.add("turn/end", {"turn": self.turn, "reason": {"kind": kind}})
 
+    def exchange(self, asked: str, said: str, **members: Json) -> None:
+        """Log a turn of six events: what a user asked, and what a model said to it."""
+        self.start_turn()
+        self.start_step()
+        self.append("user/message", self.user(text(asked)))
+        self.append("assistant/message", {**self.assistant(text(said)), **members})
+        self.end_step()
+        self.end_turn()
+
     # -- messages --
 
     def user(self, *content: Json, source: Json = None) -> EventDict:
@@ -215,6 +224,14 @@ def _records(chunks: Sequence[EventDict], time: int) -> list[EventDict]:
 
 
 # -- lines --
+
+
+def turns(count: int, version: int = 4, said: str = "hello") -> list[EventDict]:
+    """The events of so many turns, six each."""
+    log = LogBuilder(version)
+    for number in range(count):
+        log.exchange(f"{said} {number}", "Yes.")
+    return log.events
 
 
 def make_header(version: int, session_id: str, **members: Json) -> EventDict:

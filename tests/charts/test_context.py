@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 import dshstore
-from dshstore import SessionNotFound, Store, schema
+from dshstore import SessionNotFound, Store
 from dshstore.charts import Call, Compaction, Context, ToolResult, draw_context
-from tests.sql.plain import PlainWriter
-from tests.sql.test_view_answers import odd_events
+from tests.sql.test_view_answers import write_odd_store
 from tests.stores import take_samples
 
 BEAN_BED = Context(
@@ -95,13 +94,8 @@ def test_any_connection_will_do(store: Store) -> None:
 
 
 def test_odd_payloads_are_read_and_drawn(tmp_path: Path) -> None:
-    database = schema.create(str(tmp_path / "odd.db"))
-    writer = PlainWriter(database)
-    writer.run("BEGIN")
-    writer.append(writer.begin(4), odd_events(4))
-    writer.run("COMMIT")
-    database.close()
-    with dshstore.open(tmp_path / "odd.db", mode="read") as store:
+    path = write_odd_store(tmp_path / "odd.db", 4)
+    with dshstore.open(path, mode="read") as store:
         [(session_id,)] = store.sql("SELECT session_id FROM sessions")[1]
         context = dshstore.reports.context(store, session_id)
     assert context.tool_results

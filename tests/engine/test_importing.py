@@ -14,7 +14,7 @@ import dshstore
 from dshstore import ImportResult, Limits, LogRefused, Store, schema
 from dshstore.engine import read, repair
 from dshstore.formats.dsh import frames
-from tests.logs import EventDict, LogBuilder, make_header, text, write_line, write_log
+from tests.logs import LogBuilder, make_header, text, turns, write_line, write_log
 from tests.strategies import SampleSession, sessions
 
 
@@ -41,19 +41,6 @@ def contents(store: Store) -> list[tuple[object, ...]]:
         "select seq, pos, shadowed_by from surface_nodes",
     )
     return [row for statement in statements for row in store.sql(statement)[1]]
-
-
-def turns(count: int, version: int = 4) -> list[EventDict]:
-    """Six events a turn."""
-    log = LogBuilder(version)
-    for number in range(count):
-        log.start_turn()
-        log.start_step()
-        log.append("user/message", log.user(text(f"hello {number}")))
-        log.append("assistant/message", log.assistant(text("Yes.")))
-        log.end_step()
-        log.end_turn()
-    return log.events
 
 
 def beans(count: int, version: int = 4) -> bytes:

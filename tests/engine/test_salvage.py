@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dshstore
 from dshstore import ImportResult, LogRefused, QuarantinedPiece, Store
 from dshstore.formats.dsh import frames
-from tests.logs import EventDict, LogBuilder, make_header, text, write_line, write_log
+from tests.logs import EventDict, make_header, turns, write_line, write_log
 from tests.strategies import sessions
 
 Set = list[tuple[str, int | None, int | None]]
@@ -21,19 +21,6 @@ Set = list[tuple[str, int | None, int | None]]
 
 def header(version: int = 4, id: str = "beans") -> bytes:
     return write_line(make_header(version, id))
-
-
-def turns(count: int, version: int = 4, said: str = "hello") -> list[EventDict]:
-    """Six events a turn."""
-    log = LogBuilder(version)
-    for _ in range(count):
-        log.start_turn()
-        log.start_step()
-        log.append("user/message", log.user(text(said)))
-        log.append("assistant/message", log.assistant(text("Yes.")))
-        log.end_step()
-        log.end_turn()
-    return log.events
 
 
 def lines(events: list[EventDict]) -> list[bytes]:

@@ -13,7 +13,7 @@ from dshstore.engine.payload import digest_result, read_tool_names
 from dshstore.engine.surface import Folded, Node, Surface, fold, make_node
 from dshstore.errors import EventRefused
 from dshstore.model import Replacement
-from tests.contract import Outcome, SurfaceContract
+from tests.contract import Outcome, SurfaceContract, push_all
 from tests.logs import TOOL, EventDict, Json, LogBuilder, image, text
 from tests.strategies import VERSIONS, json_values, logs, respelled, surface_logs
 
@@ -22,7 +22,7 @@ versions = st.sampled_from(VERSIONS)
 
 class TestFold(SurfaceContract):
     def run(self, events: Sequence[EventDict], format_version: int) -> Outcome:
-        return _push_all(Surface(format_version), events)
+        return push_all(Surface(format_version), events)
 
 
 class TestResumedFold(SurfaceContract):
@@ -51,7 +51,7 @@ class TestResumedFold(SurfaceContract):
                 for node in kept.values()
             ]
             surface = Surface.resume(format_version, at, nodes, headers)
-            outcome = _push_all(surface, [event])
+            outcome = push_all(surface, [event])
             shadowed += outcome.shadowed
             if outcome.code is not None:
                 return Outcome(outcome.nodes, shadowed, outcome.code, at)
@@ -64,18 +64,6 @@ class TestResumedFold(SurfaceContract):
 
 def _pos(node: Node) -> int:
     return node.pos
-
-
-def _push_all(surface: Surface, events: Sequence[EventDict]) -> Outcome:
-    shadowed: list[tuple[int, list[int]]] = []
-    for at, event in enumerate(events):
-        try:
-            done = surface.push(event)
-        except EventRefused as refused:
-            return Outcome(list(surface.nodes), shadowed, refused.code, at)
-        if done is not None:
-            shadowed.append((done.seq, list(done.shadowed_seqs)))
-    return Outcome(list(surface.nodes), shadowed)
 
 
 def test_a_fold_tells_the_nodes_and_the_replaces() -> None:
@@ -137,7 +125,7 @@ def _code(call: Callable[[EventDict], object], event: EventDict) -> str | None:
 @given(st.data(), versions)
 def test_a_log_as_a_harness_writes_it_is_taken_whole(data: st.DataObject, version: int) -> None:
     events = data.draw(logs(version))
-    assert _push_all(Surface(version), events).code is None
+    assert push_all(Surface(version), events).code is None
 
 
 def test_a_surface_resumes_from_its_live_nodes_alone() -> None:
@@ -227,7 +215,7 @@ def test_a_span_is_what_stands_between_its_ends_by_position() -> None:
         log.append("user/message", log.user(text(words)))
     log.replace("user/message", log.user(text("e")), 1, 2)
     surface = Surface(2)
-    _push_all(surface, log.events)
+    push_all(surface, log.events)
     assert surface.nodes == (0, 4, 3)
     assert surface.span(0, 3) == (0, 4, 3)
     assert surface.span(4, 4) == (4,)

@@ -22,7 +22,7 @@ from dshstore.parquet import VIEWS, write_views
 from dshstore.parquet.views import statements
 from tests.logs import LogBuilder, make_header, text, write_log
 from tests.sql.plain import PlainWriter
-from tests.sql.test_view_answers import odd_events
+from tests.sql.test_view_answers import write_odd_store
 from tests.stores import take_samples
 
 #: What DuckDB takes each kind of column for.
@@ -153,13 +153,8 @@ def test_a_time_that_no_calendar_has_is_left_out(tmp_path: Path) -> None:
 
 
 def test_no_odd_payload_stops_a_table(tmp_path: Path) -> None:
-    database = schema.create(str(tmp_path / "odd.db"))
-    writer = PlainWriter(database)
-    writer.run("BEGIN")
-    writer.append(writer.begin(4), odd_events(4))
-    writer.run("COMMIT")
-    database.close()
-    with dshstore.open(tmp_path / "odd.db", mode="read") as store:
+    path = write_odd_store(tmp_path / "odd.db", 4)
+    with dshstore.open(path, mode="read") as store:
         for table in write_views(store, tmp_path):
             assert table.rows == len(rows_of(store, table.view))
             with in_duckdb(table.path) as read:

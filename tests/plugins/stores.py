@@ -65,12 +65,7 @@ def _said(session_id: str, *words: str) -> bytes:
 def _long(session_id: str) -> bytes:
     log = LogBuilder(4)
     for number in range(LONG):
-        log.start_turn()
-        log.start_step()
-        log.append("user/message", log.user(text(f"question {number}")))
-        log.append("assistant/message", log.assistant(text(f"answer {number}")) | {"stream": []})
-        log.end_step()
-        log.end_turn()
+        log.exchange(f"question {number}", f"answer {number}", stream=[])
     return write_log(make_header(4, session_id), log.events)
 
 
@@ -78,12 +73,7 @@ def _compacted(session_id: str) -> bytes:
     """Compacted twice: the second summary takes the place of the first too."""
     log = LogBuilder(4)
     for number in range(3):
-        log.start_turn()
-        log.start_step()
-        log.append("user/message", log.user(text(f"secret {number}")))
-        log.append("assistant/message", log.assistant(text(f"reply {number}")) | {"stream": []})
-        log.end_step()
-        log.end_turn()
+        log.exchange(f"secret {number}", f"reply {number}", stream=[])
         if number < 2:
             source = {"kind": "plugin", "plugin": "compact"}
             summary = log.user(text(f"summary {number}"), source=source)

@@ -8,20 +8,7 @@ from pathlib import Path
 import pytest
 
 from dshstore import Store
-from tests.logs import EventDict, LogBuilder, make_header, text, write_log
-
-
-def turns(count: int, version: int = 4, said: str = "hello") -> list[EventDict]:
-    """Six events a turn."""
-    log = LogBuilder(version)
-    for number in range(count):
-        log.start_turn()
-        log.start_step()
-        log.append("user/message", log.user(text(f"{said} {number}")))
-        log.append("assistant/message", log.assistant(text("Yes.")))
-        log.end_step()
-        log.end_turn()
-    return log.events
+from tests.logs import make_header, turns, write_log
 
 
 def write_session(session_id: str, count: int = 1, version: int = 4, said: str = "hello") -> bytes:

@@ -12,7 +12,8 @@ import dshstore
 from dshstore import Store
 from dshstore.formats.dsh import frames
 from tests.cli.running import cli
-from tests.situations.conftest import check_sound, turns, write_session
+from tests.logs import turns
+from tests.situations.conftest import check_sound, write_session
 
 
 def test_the_unfinished_line_is_left_for_the_next_run_without_an_error(

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from dshstore import schema
 from dshstore.engine.surface import Surface
-from dshstore.errors import EventRefused
-from tests.contract import PAYLOAD_CODES, Outcome, SurfaceContract
+from tests.contract import PAYLOAD_CODES, Outcome, SurfaceContract, push_all
 from tests.logs import EventDict
 from tests.sql.plain import POLICIES, WAYS, PlainWriter, ShellWriter, Way, to_json
 from tests.strategies import VERSIONS, logs, surface_logs
@@ -72,10 +71,10 @@ class TestOwnConnection(TriggersContract):
     @given(data=st.data())
     def test_triggers_and_fold_agree(self, version: int, data: st.DataObject) -> None:
         events = data.draw(surface_logs(version) | logs(version))
-        folded = fold(events, version)
+        folded = push_all(Surface(version), events)
         if folded.code in PAYLOAD_CODES:
             events = events[: folded.at]
-            folded = fold(events, version)
+            folded = push_all(Surface(version), events)
         way: Way = data.draw(st.sampled_from([way for way in WAYS if not way.batched]))
         assert self.writer.write(events, version, way) == folded
 
@@ -95,16 +94,3 @@ class TestShell(TriggersContract):
         self, events: Sequence[EventDict], version: int, ways: Sequence[Way]
     ) -> list[Outcome]:
         return self.writer.write(events, version, ways)
-
-
-def fold(events: Sequence[EventDict], version: int) -> Outcome:
-    surface = Surface(version)
-    shadowed: list[tuple[int, list[int]]] = []
-    for at, event in enumerate(events):
-        try:
-            done = surface.push(event)
-        except EventRefused as refused:
-            return Outcome(list(surface.nodes), shadowed, refused.code, at)
-        if done is not None:
-            shadowed.append((done.seq, list(done.shadowed_seqs)))
-    return Outcome(list(surface.nodes), shadowed)

@@ -65,16 +65,20 @@ def odd_events(version: int) -> list[EventDict]:
     return log.events
 
 
-@pytest.fixture(scope="module", params=[0, 2, 4])
-def odd_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("odd") / "store.db"
+def write_odd_store(path: Path, version: int) -> Path:
+    """A store of one session with all that is odd."""
     database = schema.create(str(path))
     writer = PlainWriter(database)
     writer.run("BEGIN")
-    writer.append(writer.begin(request.param), odd_events(request.param))
+    writer.append(writer.begin(version), odd_events(version))
     writer.run("COMMIT")
     database.close()
     return path
+
+
+@pytest.fixture(scope="module", params=[0, 2, 4])
+def odd_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_odd_store(tmp_path_factory.mktemp("odd") / "store.db", request.param)
 
 
 @pytest.mark.parametrize("view", VIEWS)
