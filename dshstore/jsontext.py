@@ -72,10 +72,10 @@ def parse(text: str | bytes) -> Any:
     try:
         value = _decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return _read(_as_str(text), _number, str)[0]
+        return _read(decoded(text), _number, str)[0]
     data = text.encode() if isinstance(text, str) else text
     if b"-0" in data and _find_minus_zero(data):
-        return _read(_as_str(text), _number, str)[0]
+        return _read(decoded(text), _number, str)[0]
     if count_openers(data) > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise _too_deep()
     return value
@@ -181,7 +181,7 @@ def _unescaped(data: bytes) -> bytes:
 
 
 def _rebuild(text: str | bytes) -> str | None:
-    text = _as_str(text)
+    text = decoded(text)
     value, depth = _read(text, _Token, lambda key: _mend(key, "\ufffd").replace("\0", "\ufffd"))
     if depth > READABLE_DEPTH:
         return DEEP
@@ -189,13 +189,12 @@ def _rebuild(text: str | bytes) -> str | None:
     return None if again == text else again
 
 
-def _as_str(text: str | bytes) -> str:
-    if isinstance(text, str):
-        return text
+def decoded(text: str | bytes) -> str:
+    """The text as a str. Raises `JsonError` for what is not UTF-8."""
     try:
-        return text.decode()
+        return text if isinstance(text, str) else text.decode()
     except UnicodeDecodeError as error:
-        before = len(text[: error.start].decode())
+        before = len(error.object[: error.start].decode())
         raise JsonError(f"not UTF-8: {error.reason}", before) from None
 
 

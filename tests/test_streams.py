@@ -585,6 +585,17 @@ def test_a_summary_agrees_with_the_stream(stream: list[dict[str, Any]]) -> None:
     assert (summary.finish is None) == all(c["chunk"]["type"] != "finish" for c in stream)
 
 
+@given(st.lists(st.fixed_dictionaries({"time": VALUES, "chunk": VALUES}), min_size=2, max_size=4))
+def test_a_record_that_is_none_does_not_change_what_the_others_tell(
+    records: list[dict[str, Any]],
+) -> None:
+    odd = [records[0], {"type": 7}, *records[1:]]
+    for kind in ("chunk", "text-chunks", 1):
+        for record in records:
+            record["type"] = kind
+        assert summarize(dump_bytes(odd)) == summarize(dump_bytes(records))
+
+
 @given(st.lists(st.fixed_dictionaries({"time": VALUES, "chunk": VALUES}), max_size=3))
 def test_compacting_refuses_or_keeps_whatever_comes(stream: list[dict[str, Any]]) -> None:
     try:

@@ -6,7 +6,8 @@ decoded, and of those only what is wanted. Nothing is refused: what cannot be to
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -56,8 +57,19 @@ class _Raw(msgspec.Struct):
     chunk: _Chunk | None = None
 
 
+class _Record(_Start):
+    """All that is wanted of a record, its `dt` still unread."""
+
+    dt: msgspec.Raw = msgspec.Raw(b"[]")
+    chunk: _Chunk | None = None
+
+
+T = TypeVar("T")
+
 _UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 _encode = msgspec.json.Encoder().encode
+_records = msgspec.json.Decoder(list[_Record]).decode
+_times = msgspec.json.Decoder(list[int | float]).decode
 _split = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _start = msgspec.json.Decoder(_Start).decode
 _span = msgspec.json.Decoder(_Span).decode
@@ -69,65 +81,82 @@ def summarize(text: bytes) -> Summary:
 
     The stream is not checked: for one that does not expand, some figures may still be told.
     """
-    records = split(text)
-    if records is None:
-        try:
-            clean = readable(text)
-            records = _split(text if clean is None else clean)
-        except (JsonError, *_UNREADABLE):
-            return Summary()
-    return summarize_records(records)
+    return summarize_plain(text) or _summarize_odd(text)
 
 
-def summarize_records(records: list[msgspec.Raw]) -> Summary:
-    """`summarize` for a text whose records are split already."""
-    if not records:
-        return Summary()
-    usage, finish = _last_chunks(records)
-    return Summary(_first_time(records[0]), _last_time(records[-1]), usage, finish)
-
-
-def split(text: bytes) -> list[msgspec.Raw] | None:
-    """The items of the text of a JSON array; None for another, or one with half a surrogate pair.
-
-    msgspec does not always see where a string with half a pair ends.
-    """
-    if b"\\u" in text and (b"\\ud" in text or b"\\uD" in text):
+def summarize_plain(text: bytes) -> Summary | None:
+    """`summarize`, where one look will do; None where not, and for what is no JSON array."""
+    if _has_half(text):
         return None
     try:
-        return _split(text)
+        records = _records(text)
+    except _UNREADABLE:
+        return None
+    if not records:
+        return Summary()
+    first, last = records[0], records[-1]
+    try:
+        times = _times(last.dt)
+    except msgspec.MsgspecError:
+        return None
+    usage, finish = _last_chunks(reversed(records))
+    return Summary(_first_time(first), _last_time(last, times), usage, finish)
+
+
+def _summarize_odd(text: bytes) -> Summary:
+    """`summarize`, record by record."""
+    records = None if _has_half(text) else _read(_split, text)
+    if records is None:
+        try:
+            records = _read(_split, readable(text) or text)
+        except JsonError:
+            return Summary()
+    if not records:
+        return Summary()
+    first, last = _read(_start, records[0]), _read(_span, records[-1])
+    usage, finish = _last_chunks(filter(None, (_read(_raw, item) for item in reversed(records))))
+    return Summary(
+        None if first is None else _first_time(first),
+        None if last is None else _last_time(last, last.dt),
+        usage,
+        finish,
+    )
+
+
+def _read(
+    decode: Callable[[msgspec.Raw | bytes | str], T], text: msgspec.Raw | bytes | str
+) -> T | None:
+    try:
+        return decode(text)
     except _UNREADABLE:
         return None
 
 
-def _first_time(record: msgspec.Raw) -> int | None:
-    try:
-        start = _start(record)
-    except msgspec.MsgspecError:
-        return None
-    return safe_integer(start.time if start.type == "chunk" else start.time0)
+def _has_half(text: bytes) -> bool:
+    """Whether half a surrogate pair may be in it: msgspec does not always see where it ends."""
+    return b"\\u" in text and (b"\\ud" in text or b"\\uD" in text)
 
 
-def _last_time(record: msgspec.Raw) -> int | None:
-    try:
-        span = _span(record)
-    except msgspec.MsgspecError:
-        return None
-    if span.type == "chunk":
-        return safe_integer(span.time)
-    return None if span.time0 is None else safe_integer(span.time0 + sum(span.dt))
+def _first_time(record: _Start) -> int | None:
+    return safe_integer(record.time if record.type == "chunk" else record.time0)
 
 
-def _last_chunks(records: list[msgspec.Raw]) -> tuple[str | None, str | None]:
-    """The usage text of the last usage chunk and the finish kind of the last finish chunk."""
+def _last_time(record: _Start, times: list[int | float]) -> int | None:
+    if record.type == "chunk":
+        return safe_integer(record.time)
+    return None if record.time0 is None else safe_integer(record.time0 + sum(times))
+
+
+def _last_chunks(records: Iterable[_Raw | _Record]) -> tuple[str | None, str | None]:
+    """The usage text of the last usage chunk and the finish kind of the last finish chunk.
+
+    The last record comes first.
+    """
     last: dict[str, _Chunk] = {}
-    for record in reversed(records):
-        try:
-            raw = _raw(record)
-        except msgspec.MsgspecError:
-            continue
-        if raw.type == "chunk" and raw.chunk is not None and raw.chunk.type in ("usage", "finish"):
-            last.setdefault(raw.chunk.type, raw.chunk)
+    for record in records:
+        chunk = record.chunk if record.type == "chunk" else None
+        if chunk is not None and chunk.type in ("usage", "finish"):
+            last.setdefault(chunk.type, chunk)
             if len(last) == 2:
                 break
     usage = last["usage"].usage if "usage" in last else None

@@ -18,6 +18,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("errors", "model"),
     (
         "jsontext",
+        "plainjson",
         "sqlfiles",
         "db.refusals",
         "db.ownfiles",

@@ -23,8 +23,8 @@ from dshstore.formats.dsh.envelope import (
     Place,
     RowRefused,
     Safe,
-    before_payload,
     read_row,
+    write_line,
 )
 from dshstore.jsontext import MAX_DEPTH, dump, dump_bytes, parse, readable
 from dshstore.model import MAX_SAFE, StoredEvent, StreamPart
@@ -34,8 +34,12 @@ from dshstore.streams.records import safe_integer
 MAX_SIZE = 1 << 20
 MAX_MEMBERS = 8192
 
-#: Lines that are looked at together, for speed; one odd one among them costs a second look.
-_AT_ONCE = 64
+#: Bytes that are looked at together, for speed; an odd line among them costs more looks.
+_AT_ONCE = 32 << 10
+
+#: How a writer begins a plain row, and what then stands between two.
+_BEGIN = b'{"type":"assistant/chunk","seq":'
+_BETWEEN = b"}\n" + _BEGIN
 
 #: As many deltas as a writer packs into one row.
 _WORTH_PACKING = 3
@@ -113,9 +117,7 @@ class Deltas:
         row = self.row
         if keep < _WORTH_PACKING:
             return b"".join(
-                before_payload(CHUNK, event["seq"], event["time"])
-                + dump_bytes(event["data"])
-                + b"}\n"
+                write_line(CHUNK, event["seq"], event["time"], dump_bytes(event["data"])) + b"\n"
                 for event in islice(self.expand(), keep)
             )
         data = msgspec.to_builtins(self.payload)
@@ -154,12 +156,26 @@ def _integer(value: Any) -> Any:
 
 
 class _Chunk(msgspec.Struct, gc=False):
-    type: Literal["text-delta", "reasoning-delta", "tool-call-delta", "block-start", "block-end"]
+    type: Literal[
+        "text-delta",
+        "reasoning-delta",
+        "tool-call-delta",
+        "block-start",
+        "block-end",
+        "usage",
+        "finish",
+    ]
+    usage: Any = None
+    reason: Any = None
+
+
+#: Chunks that say something of the attempt; nothing of it comes after the second.
+_ENDS = frozenset({"usage", "finish"})
 
 
 class _Delta(msgspec.Struct, gc=False):
-    turn: Safe
-    step: Safe
+    turn: int
+    step: int
     chunk: _Chunk
 
 
@@ -167,7 +183,7 @@ class _DeltaRow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A row that adds to a run one member and nothing else (its time cannot be -0)."""
 
     type: Literal["assistant/chunk"]
-    seq: Count
+    seq: int
     time: Annotated[int, msgspec.Meta(gt=0, le=MAX_SAFE)]
     data: _Delta
 
@@ -194,7 +210,8 @@ class Run:
     def __init__(self, seq: int, turn: int, step: int, time: int, place: Place) -> None:
         self.seq, self.turn, self.step, self.place = seq, turn, step, place
         self.first_time = self.last_time = time
-        self.lines: list[bytes] = []
+        #: Its log lines, each with its LF.
+        self.pieces: list[bytes] = []
         self.count = self.size = 0
         self._usage: str | None = None
         self._finish: str | None = None
@@ -211,79 +228,77 @@ class Run:
 
     def add(self, line: bytes, count: int, last_time: int, chunk: dict[str, Any] | None) -> None:
         """Takes in a row: its line, its members, the time of the last, the chunk of a plain row."""
-        self.lines.append(line)
-        self.size += len(line) + 1
-        self.count += count
-        self.last_time = last_time
-        match chunk:
-            case {"type": "usage", **rest}:
-                usage = rest.get("usage")
-                self._usage = dump(usage) if isinstance(usage, dict) else None
-            case {"type": "finish", **rest}:
-                reason = rest.get("reason")
-                kind = reason.get("kind") if isinstance(reason, dict) else None
-                self._finish = kind if isinstance(kind, str) else None
-                self._ended = True
-            case _:
-                pass
+        self._append(line + b"\n", count, last_time)
+        if chunk is not None:
+            self._note(chunk.get("type"), chunk.get("usage"), chunk.get("reason"))
 
-    def add_deltas(self, lines: list[bytes], at: int) -> int:
-        """Takes in the plain deltas that go on here with `lines[at]`; how many it took.
+    def add_deltas(self, lines: bytes, at: int, end: int) -> int:
+        """Takes in plain rows that go on here with `lines[at:end]`; where those end that it took.
 
         They are most of what is in a log, so only here is a loop that looks at them. Whatever is
         odd about a line is left to others, to take or to refuse.
         """
-        begin = at
-        while not self._ended and (several := _before_end(lines[at : at + _AT_ONCE])):
-            taken = self._add_first(several)
-            at += taken
-            if taken < len(several):
+        while lines.startswith(_BEGIN, at, end):
+            room = min(_AT_ONCE, MAX_SIZE - self.size)
+            stop = lines.rfind(b"\n", at, min(at + room, end)) + 1
+            if stop <= at:
                 break
-        return at - begin
+            if not self._add_all(lines[at:stop]):
+                while middle := _middle(lines, at, stop):
+                    if self._add_all(lines[at:middle]):
+                        at = middle
+                    else:
+                        stop = middle
+                break
+            at = stop
+        return at
 
-    def _add_first(self, lines: list[bytes]) -> int:
-        """Takes in the first of the lines, as far as they are deltas that go on here; how many."""
-        if self._add_all(lines):
-            return len(lines)
-        if len(lines) == 1:
-            return 0
-        half = len(lines) // 2
-        taken = self._add_first(lines[:half])
-        return taken + self._add_first(lines[half:]) if taken == half else taken
-
-    def _add_all(self, lines: list[bytes]) -> bool:
-        """Takes in the lines if they are deltas that go on here, all of them."""
-        count, size = len(lines), sum(map(len, lines)) + len(lines)
-        if (
-            self.count + count > MAX_MEMBERS
-            or self.size + size > MAX_SIZE
-            or max(map(len, lines)) > MAX_DEPTH  # a short line cannot be nested deep
-        ):
-            return False
-        text = b"\n".join(lines)
-        if text.count(b"}\n{") != count - 1:  # for msgspec any space parts two rows
+    def _add_all(self, lines: bytes) -> bool:
+        """Takes in the lines if they are plain rows that go on here, all of them."""
+        if self._ended or _has_long(lines):
             return False
         try:
-            rows = _decode_deltas(text)
+            rows = _decode_deltas(lines)
         except UNREADABLE:
             return False
-        seq = self.seq + self.count
-        if [row.seq for row in rows] != list(range(seq, seq + count)):
+        count = len(rows)
+        # for msgspec any space parts two rows
+        if lines.count(b"\n") != count or lines.count(_BETWEEN) != count - 1:
             return False
-        turn, step = self.turn, self.step
-        for row in rows:
+        seq, turn, step = self.seq + self.count, self.turn, self.step
+        if self.count + count > MAX_MEMBERS or seq + count > MAX_SAFE:
+            return False
+        for number, row in enumerate(rows, seq):
             delta = row.data
-            if delta.turn != turn or delta.step != step:
+            if row.seq != number or delta.turn != turn or delta.step != step:
                 return False
-        self.lines += lines
-        self.count += count
-        self.size += size
-        self.last_time = rows[-1].time
+        ends = [chunk for row in rows if (chunk := row.data.chunk).type in _ENDS]
+        if any(chunk.type == "finish" for chunk in ends if chunk is not rows[-1].data.chunk):
+            return False
+        self._append(lines, count, rows[-1].time)
+        for chunk in ends:
+            self._note(chunk.type, chunk.usage, chunk.reason)
         return True
+
+    def _append(self, lines: bytes, count: int, last_time: int) -> None:
+        self.pieces.append(lines)
+        self.size += len(lines)
+        self.count += count
+        self.last_time = last_time
+
+    def _note(self, kind: Any, usage: Any, reason: Any) -> None:
+        """Takes in what a chunk says of the attempt."""
+        if kind == "usage":
+            text = dump(usage) if isinstance(usage, dict) else None
+            self._usage = text and (readable(text) or text)
+        elif kind == "finish":
+            found = reason.get("kind") if isinstance(reason, dict) else None
+            self._finish = found if isinstance(found, str) else None
+            self._ended = True
 
     def store(self) -> StoredEvent:
         """The run as one stored event."""
-        body = pack(b"\n".join([*self.lines, b""]))
+        body = pack(b"".join(self.pieces))
         part = StreamPart(
             None, self.size, body, self.first_time, self.last_time, self._usage, self._finish
         )
@@ -301,15 +316,35 @@ class Run:
         )
 
 
-def _before_end(lines: list[bytes]) -> list[bytes]:
-    """The lines before the first that looks like one at the end of an attempt, which is no delta.
+def begin_run(line: bytes, seq: int, place: Place) -> Run | None:
+    """The run that the plain row in `line` begins, still without it; None for another line."""
+    if not line.startswith(_BEGIN) or len(line) > MAX_DEPTH or b"-0" in line:
+        return None
+    try:
+        [row] = _decode_deltas(line)
+    except (ValueError, *UNREADABLE):
+        return None
+    turn, step = safe_integer(row.data.turn), safe_integer(row.data.step)
+    if turn is None or step is None:
+        return None
+    return Run(seq, turn, step, row.time, place)
 
-    It saves the looks that would find it; a quote inside of a string is escaped.
-    """
-    text = b"\n".join(lines)
-    ends = [text.find(b'"usage"'), text.find(b'"finish"')]
-    found = [end for end in ends if end >= 0]
-    return lines[: text.count(b"\n", 0, min(found))] if found else lines
+
+def _has_long(lines: bytes) -> bool:
+    """Whether a line is longer than `MAX_DEPTH` bytes; no other can be nested deeper."""
+    at = 0
+    while len(lines) - at > MAX_DEPTH:
+        end = lines.rfind(b"\n", at, at + MAX_DEPTH + 1) + 1
+        if not end:
+            return True
+        at = end
+    return False
+
+
+def _middle(lines: bytes, at: int, stop: int) -> int:
+    """Where about half of `lines[at:stop]` ends with a line; 0 if there is but one."""
+    half = (at + stop) // 2
+    return lines.find(b"\n", half, stop - 1) + 1 or lines.rfind(b"\n", at, half) + 1
 
 
 def expand_run(lines: bytes) -> Iterator[dict[str, Any]]:

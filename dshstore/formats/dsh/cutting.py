@@ -18,7 +18,7 @@ from dshstore.errors import CorruptStore
 from dshstore.formats.dsh.envelope import UNREADABLE, member_spans
 from dshstore.jsontext import MAX_DEPTH, count_openers, parse
 from dshstore.model import StreamPart
-from dshstore.streams.summary import split, summarize, summarize_records
+from dshstore.streams.summary import summarize, summarize_plain
 
 #: The types of the events that settle an attempt and hold its stream.
 SETTLEMENTS = frozenset({"assistant/message", "assistant/attempt"})
@@ -48,8 +48,9 @@ def cut_stream(payload: bytes) -> tuple[bytes, StreamPart] | None:
     """
     at = payload.rfind(_LAST) + len(_LAST) - 1
     stream = payload[at:-1]
-    records = split(stream) if at >= len(_LAST) and payload.endswith(b"]}") else None
-    if records is None:  # it does not stand last, where writers put it, or is not easily read
+    last = at >= len(_LAST) and payload.endswith(b"]}")
+    figures = summarize_plain(stream) if last else None
+    if figures is None:  # it does not stand last, where writers put it, or is not easily read
         span = _find_stream(payload)
         if span is None or payload[span[0]] != ord("["):
             return None
@@ -59,7 +60,7 @@ def cut_stream(payload: bytes) -> tuple[bytes, StreamPart] | None:
         return None
     if len(stream) > MAX_DEPTH and count_openers(stream) >= MAX_DEPTH:
         parse(payload)  # whether it is too deep
-    figures = summarize(stream) if records is None else summarize_records(records)
+    figures = figures or summarize(stream)
     part = StreamPart(
         at,
         len(stream),
@@ -123,7 +124,7 @@ def _without(payload: bytes, at: int, end: int) -> bytes:
 
 @lru_cache(maxsize=32)
 def _compressor(thread: int) -> zstandard.ZstdCompressor:
-    return zstandard.ZstdCompressor(level=3, write_checksum=True)
+    return zstandard.ZstdCompressor(level=1, write_checksum=True)
 
 
 @lru_cache(maxsize=32)

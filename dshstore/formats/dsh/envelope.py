@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from dshstore.jsontext import JsonError, dump, parse
+from dshstore.jsontext import JsonError, dump, dump_bytes, parse
 from dshstore.model import MAX_SAFE
 from dshstore.streams.records import safe_integer
 
@@ -71,8 +71,15 @@ _decode_packed = msgspec.json.Decoder(PackedRow).decode
 
 def read_row(line: bytes, version: int) -> Row | PackedRow:
     """The row of a line (no LF). Raises `RowRefused`."""
-    row = _read_event(line, version) or (_read_packed(line) if version < 2 else None)
-    return _read_carefully(line, version) if row is None else row
+    try:
+        row = _decode_row(line)
+    except UNREADABLE:
+        packed = _read_packed(line) if version < 2 else None
+        return packed or _read_carefully(line, version)
+    exact = (row.seq and row.time) or b"-0" not in line  # msgspec takes -0 for 0
+    if not exact or row.ignorable is False or (version < 2 and row.type in PACKED):
+        return _read_carefully(line, version)
+    return row
 
 
 def check_event(event: Mapping[str, Any]) -> tuple[int, int]:
@@ -80,9 +87,9 @@ def check_event(event: Mapping[str, Any]) -> tuple[int, int]:
     return _check(event, _EVENT_KEYS, _OPTIONAL_KEYS)
 
 
-def before_payload(type: str, seq: int, time: int) -> bytes:
-    """What a writer puts before the payload of an event in its line. (Section 3.1.)"""
-    return f'{{"type":{_quoted(type)},"seq":{seq},"time":{time},"data":'.encode()
+def write_line(type: str, seq: int, time: int, payload: bytes, after: bytes = b"}") -> bytes:
+    """The line (no LF) that a writer makes of an event. (Section 3.1.)"""
+    return b'{"type":%b,"seq":%d,"time":%d,"data":%b%b' % (_quoted(type), seq, time, payload, after)
 
 
 def after_payload(ignorable: bool, sources: str | None, surface_op: str | None) -> bytes:
@@ -134,17 +141,6 @@ def member_spans(text: bytes) -> dict[str, tuple[int, int]]:
             depth += 1
         end = token.end()
     return spans
-
-
-def _read_event(line: bytes, version: int) -> Row | None:
-    try:
-        row = _decode_row(line)
-    except UNREADABLE:
-        return None
-    exact = (row.seq and row.time) or b"-0" not in line  # msgspec takes -0 for 0
-    if not exact or row.ignorable is False or (version < 2 and row.type in PACKED):
-        return None
-    return row
 
 
 def _read_packed(line: bytes) -> PackedRow | None:
@@ -203,5 +199,5 @@ def _check(
 
 
 @lru_cache(maxsize=256)
-def _quoted(type: str) -> str:
-    return dump(type)
+def _quoted(type: str) -> bytes:
+    return dump_bytes(type)

@@ -34,6 +34,9 @@ from dshstore.model import Block
 #: A log's ratio is judged only past this many decoded bytes: small files may pack very well.
 _RATIO_FROM = 1 << 30
 
+#: As much is checked at once to be UTF-8: it is decoded for that, into what a cache holds.
+_CHECKED = 64 << 10
+
 
 class Start(msgspec.Struct, frozen=True):
     """Where to go on in a log of which a first part was read before (see `LogReader.kept`).
@@ -189,10 +192,11 @@ class LogReader:
         while data := self._source.take(CHUNK):
             offset = self._source.offset - len(data)
             yield from lines.feed(data, offset, None)
+            view = memoryview(data)
             if cut := data.rfind(b"\n") + 1:
-                self._hash.update(data[:cut])
+                self._hash.update(view[:cut])
                 self._keep(offset + cut, 0)
-            self._hash.update(data[cut:])
+            self._hash.update(view[cut:])
         if lines.begun:
             self.torn = Torn(lines.offset, self.size - lines.offset, None, lines.number + 1)
             self.notes.append(
@@ -285,18 +289,17 @@ class _Lines:
 
     def feed(self, data: bytes, offset: int, frame: int | None) -> Iterator[Block]:
         """The lines that `data` ends, and those that it holds; keeps the last if unfinished."""
+        first = 0
         if self._pieces:
             first = data.find(b"\n") + 1
-            piece = data[:first] if first else data
-            self._add(piece)
+            self._add(data[:first] if first else data)
             if not first:
                 return
             line = b"".join(self._pieces)
             self._pieces.clear()
             yield from self._check(line, self.offset, self.frame)
-            data, offset = data[first:], _moved(offset, first, frame)
         cut = data.rfind(b"\n") + 1
-        yield from self._check(data[:cut], offset, frame)
+        yield from self._check(data[first:cut], _moved(offset, first, frame), frame)
         if cut < len(data):
             self.offset, self.frame, self._size = _moved(offset, cut, frame), frame, 0
             self._add(data[cut:])
@@ -371,10 +374,10 @@ def _not_utf8(data: bytes) -> int | None:
     if data.isascii():
         return None
     decoder = codecs.getincrementaldecoder("utf-8")()
-    for at in range(0, len(data), CHUNK):
+    for at in range(0, len(data), _CHECKED):
         waiting = len(decoder.getstate()[0])
         try:
-            decoder.decode(data[at : at + CHUNK], at + CHUNK >= len(data))
+            decoder.decode(data[at : at + _CHECKED], at + _CHECKED >= len(data))
         except UnicodeDecodeError as error:
             return at - waiting + error.start
     return None

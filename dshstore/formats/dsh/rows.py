@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
 from typing import Any
 
 from msgspec import UNSET, Raw, structs
 
 from dshstore.errors import CorruptStore, LogRefused
-from dshstore.formats.dsh.chunkruns import Deltas, Run, expand_run, first_lines, read_chunk
+from dshstore.formats.dsh.chunkruns import (
+    Deltas,
+    Run,
+    begin_run,
+    expand_run,
+    first_lines,
+    read_chunk,
+)
 from dshstore.formats.dsh.cutting import SETTLEMENTS, cut_stream, put_back, unpack
 from dshstore.formats.dsh.envelope import (
     CHUNK,
@@ -25,18 +31,30 @@ from dshstore.formats.dsh.envelope import (
     Row,
     RowRefused,
     after_payload,
-    before_payload,
     check_event,
     member_spans,
     read_row,
     refusal_of,
+    write_line,
 )
 from dshstore.formats.dsh.references import read_sources, read_surface_op, write_sources
-from dshstore.jsontext import JsonError, canonical, dump, dump_bytes, parse, readable
+from dshstore.jsontext import (
+    JsonError,
+    canonical,
+    decoded,
+    dump,
+    dump_bytes,
+    parse,
+    readable,
+)
 from dshstore.model import Block, StoredEvent, StreamPart
+from dshstore.plainjson import is_plain
 
 #: Of a JSON text without its strings: whether it has a number that can be spelled in two ways.
 _has_odd_number = re.compile(rb"[0-9][.eE]|-0|[0-9]{16}").search
+
+#: What the row that settles an attempt has and a delta has not: quotes in strings are escaped.
+_SETTLED = b'"assistant/message"'
 
 #: Bytes that a block may have of which a message may speak later.
 _RECENT = 4 << 20
@@ -55,9 +73,8 @@ class RowDecoder:
         self.notes: list[str] = []
         self._first = next_seq
         self._run: Run | None = None
-        #: The lines of this block and of the one before, each with the number of the first; none
-        #: from a large one on, whose lines would be held for long.
-        self._recent: list[tuple[list[bytes], int]] = []
+        #: This block and the one before; none from a large one on, which would be held for long.
+        self._recent: list[Block] = []
 
     @property
     def events(self) -> int:
@@ -71,36 +88,41 @@ class RowDecoder:
         """
         try:
             for block in blocks:
-                yield from self._decode_block(block)
+                short = len(block.data) <= _RECENT
+                self._recent = [*self._recent[-1:], block] if short else []
+                for part in _without_cr(block):
+                    yield from self._decode_block(part)
         except LogRefused:
             yield from self._end_run()
             raise
         yield from self._end_run()
 
     def _decode_block(self, block: Block) -> Iterator[StoredEvent]:
-        lines = block.data.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        begins = list(accumulate(map(len, lines), initial=0))  # without the LFs
-        if b"\r" in block.data:
-            lines = [line.removesuffix(b"\r") for line in lines]
-        short = len(block.data) <= _RECENT
-        self._recent = [*self._recent[-1:], (lines, block.line)] if short else []
-        at = 0
-        while at < len(lines):
-            if self._run is not None and (taken := self._run.add_deltas(lines, at)):
-                self.next_seq += taken
-                at += taken
-                continue
-            offset = block.offset + (begins[at] + at if block.frame is None else 0)
-            place = (block.line + at, offset, block.frame)
+        data, number, at = block.data, block.line, 0
+        settled = -1  # where the next attempt is settled: the deltas of a run end before it
+        while at < len(data):
+            end = data.find(b"\n", at) % (len(data) + 1)  # the last LF may be missing
+            line = data[at:end]
+            place = (number, block.offset + (at if block.frame is None else 0), block.frame)
+            run = self._run
+            if run is None and self.version < 2:
+                run = begin_run(line, self.next_seq, place)
+            if run is not None:
+                if settled < at:
+                    settled = data.find(_SETTLED, at) % (len(data) + 1)
+                taken, at = -run.count, run.add_deltas(data, at, settled)
+                if taken := taken + run.count:
+                    self._run = run
+                    self.next_seq += taken
+                    number += taken
+                    continue
             try:
-                events = self._decode_line(lines[at], place)
+                events = self._decode_line(line, place)
             except RowRefused as refusal:
-                line, offset, frame = place
-                raise LogRefused(str(refusal), line=line, offset=offset, frame=frame) from None
+                _, offset, frame = place
+                raise LogRefused(str(refusal), line=number, offset=offset, frame=frame) from None
             yield from events
-            at += 1
+            at, number = end + 1, number + 1
 
     def _decode_line(self, line: bytes, place: Place) -> Sequence[StoredEvent]:
         """What is complete with this line: the run before it, its own event."""
@@ -149,8 +171,10 @@ class RowDecoder:
         run, self._run = self._run, None
         if run is None:
             return ()
-        if len(run.lines) == 1 and isinstance(row := read_row(run.lines[0], self.version), Row):
-            return (_event(row, self.version, run.lines[0], run.place),)
+        if run.count == 1:
+            line = run.pieces[0][:-1]
+            if isinstance(row := read_row(line, self.version), Row):
+                return (_event(row, self.version, line, run.place),)
         return (run.store(),)
 
     def _gap(self, seq: int, line: int) -> RowRefused:
@@ -167,8 +191,8 @@ class RowDecoder:
 
     def _find_line(self, seq: int, before: int) -> int | None:
         """The number of an earlier line, not far back, that holds event `seq`."""
-        for lines, first in self._recent:
-            for number, line in enumerate(lines, first):
+        for block in self._recent:
+            for number, line in enumerate(block.data.split(b"\n"), block.line):
                 if number >= before:
                     break
                 row = read_row(line, self.version)
@@ -212,17 +236,12 @@ def log_lines(stored: StoredEvent, version: int) -> bytes:
     if (run := _run_part(stored)) is not None:
         return unpack(run)
     sources = stored.source_event_seqs
-    line = b"".join(
-        (
-            before_payload(stored.type, stored.seq, stored.time),
-            data_bytes(stored, version),
-            after_payload(
-                stored.ignorable is not None,
-                None if sources is None else write_sources(sources, version),
-                stored.surface_op,
-            ),
-        )
+    after = after_payload(
+        stored.ignorable is not None,
+        None if sources is None else write_sources(sources, version),
+        stored.surface_op,
     )
+    line = write_line(stored.type, stored.seq, stored.time, data_bytes(stored, version), after)
     # JSON that came in by SQL may be spread over lines
     return line.replace(b"\n", b" ") + b"\n"
 
@@ -280,16 +299,31 @@ def clip(stored: StoredEvent, keep: int, version: int) -> StoredEvent:
     return clipped
 
 
+def _without_cr(block: Block) -> Iterator[Block]:
+    """The block; if it holds a CR, line by line, each without the CR before its LF."""
+    if b"\r" not in block.data:
+        yield block
+        return
+    offset = block.offset
+    for number, line in enumerate(block.data.removesuffix(b"\n").split(b"\n"), block.line):
+        yield Block(line.removesuffix(b"\r") + b"\n", number, offset, block.frame)
+        if block.frame is None:
+            offset += len(line) + 1
+
+
 def _event(row: Row, version: int, line: bytes | None, place: Place) -> StoredEvent:
     """The stored event of a row; `line` None: of the line that a writer would make of it."""
     payload = bytes(row.data)
     rest, part = payload, None
     if version >= 2 and row.type in SETTLEMENTS and (cut := cut_stream(payload)):
         rest, part = cut
-    text = _column(rest, row.type)
-    if text is not None and part is not None:
-        part = _moved(part, text)
-    kind = row.type if row.type.isascii() else _whole(row.type)
+    data, odd = _column(rest, row.type)
+    if odd and part is not None:
+        part = _moved(part, data)
+    kind = row.type
+    if not kind.isascii():
+        kind = _whole(kind)
+        odd = odd or kind != row.type
     ignorable, sources, op, after = None, None, None, b"}"
     if not _is_bare(row):
         ignorable = 1 if row.ignorable is True else None
@@ -299,25 +333,20 @@ def _event(row: Row, version: int, line: bytes | None, place: Place) -> StoredEv
             op = read_surface_op(bytes(row.surfaceOp), version)
         written = None if sources is None else write_sources(sources, version)
         after = after_payload(ignorable is not None, written, op)
-    before = before_payload(row.type, row.seq, row.time)
-    raw = None
-    if text is not None or kind != row.type:
-        raw = b"".join((before, payload, after)) if line is None else line
-    elif line is not None and not _consists_of(line, before, payload, after):
-        raw = line
-    data = rest.decode() if text is None else text
+    written_line = write_line(row.type, row.seq, row.time, payload, after)
+    if line is None:
+        line = written_line
+    raw = line if odd or line != written_line else None
     return StoredEvent(row.seq, 1, kind, row.time, data, sources, op, ignorable, raw, part, *place)
 
 
-def _column(payload: bytes, kind: str) -> str | None:
-    """The text to store in place of the payload; None when it can be stored as it is."""
-    text = readable(payload)
+def _column(payload: bytes, kind: str) -> tuple[str, bool]:
+    """The text to store for the payload, and whether it is another."""
+    text = decoded(payload)
+    stored = text if is_plain(payload) else readable(payload) or text
     if kind == "tool/result" and _has_odd_number(_without_strings(payload)):
-        # SQL compares the fields of a rewritten result as text
-        before = payload.decode() if text is None else text
-        if (even := canonical(before)) != before:
-            return even
-    return text
+        stored = canonical(stored)  # SQL compares the fields of a rewritten result as text
+    return stored, stored != text
 
 
 def _without_strings(payload: bytes) -> bytes:
@@ -337,15 +366,6 @@ def _whole(text: str) -> str:
     quoted = dump(text)
     whole: str = parse(readable(quoted) or quoted)
     return whole
-
-
-def _consists_of(line: bytes, before: bytes, payload: bytes, after: bytes) -> bool:
-    return (
-        len(line) == len(before) + len(payload) + len(after)
-        and line.startswith(before)
-        and line.startswith(payload, len(before))
-        and line.endswith(after)
-    )
 
 
 def _is_bare(row: Row) -> bool:

@@ -43,15 +43,16 @@ class Source:
 
     def peek(self, size: int) -> bytes:
         """The next `size` bytes, fewer at the end; they stay to be taken."""
-        pieces = [self._buffer[self._at : self._at + size]]
-        if len(pieces[0]) < size:
-            have = len(pieces[0])
-            while have < size and (piece := self._stream.read(CHUNK)):
-                pieces.append(piece)
-                have += len(piece)
-            self._buffer, self._at = b"".join(pieces), 0
-            return self._buffer[:size]
-        return pieces[0]
+        ahead = self._buffer[self._at : self._at + size]
+        have = len(ahead)
+        if have == size:
+            return ahead
+        pieces = [ahead] if ahead else []
+        while have < size and (piece := self._stream.read(CHUNK)):
+            pieces.append(piece)
+            have += len(piece)
+        self._buffer, self._at = b"".join(pieces), 0
+        return self._buffer[:size]
 
     def take(self, size: int) -> bytes:
         data = self.peek(size)
