@@ -42,6 +42,8 @@ _OUTSIDE_ATTEMPTS = frozenset(
     }
 )
 
+_UNCHANGING = frozenset({str, int, bool, type(None)})
+
 #: Reasons to finish of a stream that gave no answer.
 _FAILURES = ("error", "aborted")
 
@@ -99,7 +101,9 @@ class Attempt:
         """
         self.require_open()
         at = clock.time_ns() // 1_000_000 if time is None else time
-        self._stream.push(at, deepcopy(chunk))
+        # a delta holds nothing that can be changed, and there are many of them
+        flat = type(chunk) is dict and _UNCHANGING.issuperset(map(type, chunk.values()))
+        self._stream.push(at, chunk.copy() if flat else deepcopy(chunk))
         self._session.tell(LiveChunk(self.count, **self.place, time=at, chunk=chunk))
 
     @property

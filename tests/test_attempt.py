@@ -378,6 +378,17 @@ def test_a_chunk_is_copied(store: Store) -> None:
     assert session.messages()[-1]["content"] == [{"type": "text", "text": "before"}]
 
 
+def test_a_chunk_without_members_of_its_own_is_copied_too(store: Store) -> None:
+    session = begin(store)
+    chunk = {"type": "tool-call-delta", "index": 0, "id": "", "argumentsDelta": "{"}
+    with session.attempt() as attempt:
+        attempt.push(chunk, 1000)
+        chunk["argumentsDelta"] = "["
+        attempt.fail()
+    [record] = last(session)["data"]["stream"]
+    assert record["chunk"]["argumentsDelta"] == "{"
+
+
 def test_who_listens_is_told_of_each_chunk_and_of_no_event(store: Store) -> None:
     session = begin(store)
     told: list[LiveChunk] = []

@@ -152,11 +152,12 @@ class Database:
 
     def query(self, statement: Statement, parameters: Parameters = ()) -> list[Row]:
         """All rows of one statement; none for a text that no column can hold."""
-        with errors(self.path):
-            try:
-                return self._connection.execute(statement.sql, parameters).fetchall()
-            except UnicodeEncodeError:  # half a surrogate pair, as a name that is not UTF-8 has
-                return []
+        try:
+            return self._connection.execute(statement.sql, parameters).fetchall()
+        except UnicodeEncodeError:  # half a surrogate pair, as a name that is not UTF-8 has
+            return []
+        except (apsw.Error, UnicodeDecodeError) as error:
+            raise translated(error, self.path) from error
 
     def write(self, items: Iterable[tuple[Statement, Parameters | list[Parameters]]]) -> None:
         """Run all items in one transaction: all of them, or none.
