@@ -54,6 +54,7 @@ SECONDS = _Seconds(min=0, min_open=True)
 
 store_argument = click.argument("store", metavar="STORE")
 session_argument = click.argument("session", metavar="SESSION")
+any_session_argument = click.argument("session", metavar="[SESSION]", required=False)
 at_option = click.option("--at", type=SEQ, metavar="SEQ", help="As it was after this event.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write one JSON object a line.")
 
@@ -108,6 +109,12 @@ def read_moment(ctx: click.Context, param: click.Parameter, value: str | None) -
 def project_option(said: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The option --project of a command."""
     return click.option("--project", metavar="FOLDER", help=said)
+
+
+def since_option(said: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option --since of a command."""
+    forms = "7d, 12h, 30m, 2026-11-01, 2026-11-01T08:00 (UTC)"
+    return click.option("--since", callback=read_moment, metavar="TIME", help=f"{said}: {forms}.")
 
 
 def spell_size(size: int) -> str:

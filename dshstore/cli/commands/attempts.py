@@ -12,7 +12,7 @@ import dshstore
 from dshstore import AttemptTiming, Store
 from dshstore.cli.forms import form_options, say_nothing_found, write_values
 from dshstore.cli.output import write_json
-from dshstore.cli.parameters import MILLISECONDS, examples, store_argument
+from dshstore.cli.parameters import MILLISECONDS, any_session_argument, examples, store_argument
 from dshstore.cli.tables import write_table
 
 _COLUMNS = (
@@ -41,7 +41,7 @@ _VALUES = ("session_id", *_FIGURES)
     ),
 )
 @store_argument
-@click.argument("session", metavar="[SESSION]", required=False)
+@any_session_argument
 @click.option(
     "--gap",
     "min_gap",

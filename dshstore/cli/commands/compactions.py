@@ -7,7 +7,7 @@ import click
 import dshstore
 from dshstore.cli.forms import form_options, limit_option, write_rows
 from dshstore.cli.output import shorten, time_text
-from dshstore.cli.parameters import examples, store_argument
+from dshstore.cli.parameters import any_session_argument, examples, store_argument
 
 #: Characters of a summary that a table shows.
 _SUMMARY = 60
@@ -20,7 +20,7 @@ _SUMMARY = 60
     ),
 )
 @store_argument
-@click.argument("session", metavar="[SESSION]", required=False)
+@any_session_argument
 @limit_option
 @form_options
 def command(store: str, session: str | None, limit: int | None, form: str | None) -> None:

@@ -6,7 +6,7 @@ import click
 
 import dshstore
 from dshstore.cli.output import is_terminal, say, write
-from dshstore.cli.parameters import examples, read_output, store_argument
+from dshstore.cli.parameters import any_session_argument, examples, read_output, store_argument
 
 
 @click.command(
@@ -18,7 +18,7 @@ from dshstore.cli.parameters import examples, read_output, store_argument
     ),
 )
 @store_argument
-@click.argument("session", metavar="[SESSION]", required=False)
+@any_session_argument
 @click.option(
     "-o",
     "--output",

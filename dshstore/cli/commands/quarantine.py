@@ -10,7 +10,13 @@ import msgspec
 import dshstore
 from dshstore import QuarantinedPiece
 from dshstore.cli.output import write, write_json
-from dshstore.cli.parameters import COUNT, examples, json_option, store_argument
+from dshstore.cli.parameters import (
+    COUNT,
+    any_session_argument,
+    examples,
+    json_option,
+    store_argument,
+)
 from dshstore.cli.tables import write_table
 
 _COLUMNS = ("id", "kind", "branch", "seq", "line", "frame", "byte", "size", "reason", "log")
@@ -24,7 +30,7 @@ _COLUMNS = ("id", "kind", "branch", "seq", "line", "frame", "byte", "size", "rea
     ),
 )
 @store_argument
-@click.argument("session", metavar="[SESSION]", required=False)
+@any_session_argument
 @click.option(
     "--kind",
     type=click.Choice(["record", "debris", "padding"]),

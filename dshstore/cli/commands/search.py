@@ -13,7 +13,7 @@ from dshstore.cli.parameters import (
     COUNT,
     examples,
     project_option,
-    read_moment,
+    since_option,
     store_argument,
 )
 from dshstore.cli.progress import SearchProgress
@@ -54,12 +54,7 @@ _COLUMNS = tuple(name for name in SearchHit.__struct_fields__ if name != "marks"
 )
 @click.option("--session", metavar="SESSION", help="Only in this session, what it inherited too.")
 @project_option("Only where a session ran there or below.")
-@click.option(
-    "--since",
-    callback=read_moment,
-    metavar="TIME",
-    help="Only what was written since: 7d, 12h, 30m, 2026-11-01, 2026-11-01T08:00 (UTC).",
-)
+@since_option("Only what was written since")
 @click.option(
     "-n",
     "limit",

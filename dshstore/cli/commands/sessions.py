@@ -9,7 +9,7 @@ import dshstore
 from dshstore import SessionSummary
 from dshstore.cli.forms import form_options, limit_option, say_nothing_found, write_values
 from dshstore.cli.output import shorten, time_text, write_json
-from dshstore.cli.parameters import examples, project_option, read_moment, store_argument
+from dshstore.cli.parameters import examples, project_option, since_option, store_argument
 from dshstore.cli.tables import write_table
 
 _COLUMNS = ("session", "format", "turns", "events", "surface", "tokens", "last event", "title")
@@ -26,12 +26,7 @@ _TITLE = 60
 )
 @store_argument
 @project_option("Only those that ran in this folder or below.")
-@click.option(
-    "--since",
-    callback=read_moment,
-    metavar="TIME",
-    help="Only those written to since: 7d, 12h, 30m, 2026-11-01, 2026-11-01T08:00 (UTC).",
-)
+@since_option("Only those written to since")
 @click.option("--model", metavar="TEXT", help="Only those whose model has this in its name.")
 @click.option("--text", metavar="TEXT", help="Only those in which somebody wrote this.")
 @limit_option

@@ -6,14 +6,14 @@ import click
 
 import dshstore
 from dshstore.cli.forms import form_options, limit_option, write_rows
-from dshstore.cli.parameters import examples, store_argument
+from dshstore.cli.parameters import any_session_argument, examples, store_argument
 
 
 @click.command(
     "tools", epilog=examples("dshstore tools garden.db", "dshstore tools garden.db compost --json")
 )
 @store_argument
-@click.argument("session", metavar="[SESSION]", required=False)
+@any_session_argument
 @limit_option
 @form_options
 def command(store: str, session: str | None, limit: int | None, form: str | None) -> None:

@@ -10,7 +10,7 @@ import click
 import dshstore
 from dshstore.cli.forms import form_options, limit_option, write_rows
 from dshstore.cli.output import say, visible
-from dshstore.cli.parameters import examples, store_argument
+from dshstore.cli.parameters import any_session_argument, examples, store_argument
 from dshstore.reports import Grouping, ReportRow
 
 Column = Callable[[Mapping[str, Any]], object]
@@ -50,7 +50,7 @@ _KEYS: dict[Grouping, dict[str, Column]] = {
     "input where left out.",
 )
 @store_argument
-@click.argument("session", metavar="[SESSION]", required=False)
+@any_session_argument
 @click.option(
     "--by",
     type=click.Choice(["session", "day", "model", "project"]),

@@ -9,7 +9,7 @@ import msgspec
 
 import dshstore
 from dshstore.cli.output import say, shorten, write_json, write_text
-from dshstore.cli.parameters import examples, json_option, store_argument
+from dshstore.cli.parameters import any_session_argument, examples, json_option, store_argument
 
 #: The exit status when something is found that counts.
 _FOUND = 1
@@ -23,7 +23,7 @@ _FOUND = 1
     ),
 )
 @store_argument
-@click.argument("session", metavar="[SESSION]", required=False)
+@any_session_argument
 @click.option("--strict", is_flag=True, help="The status is 1 for faults of a log as well.")
 @json_option
 def command(store: str, session: str | None, strict: bool, as_json: bool) -> int:
