@@ -166,6 +166,19 @@ def test_of_two_writers_of_one_session_only_one_wins(store: Store) -> None:
     assert store.session("beans").next_seq == 2
 
 
+def test_a_fork_that_another_writer_took_up_first_is_a_conflict_too(store: Store) -> None:
+    with store.create(session_id="beans") as parent:
+        parent.user("hello")
+    fork = store.fork("beans", new_id="peas")
+    with store.resume("peas") as other:
+        other.user("mine")
+    fork.user("no, mine")
+    with pytest.raises(Conflict) as conflict:
+        fork.flush()
+    assert (conflict.value.expected, conflict.value.actual) == (fork.next_seq - 1, other.next_seq)
+    assert [event["type"] for event in fork.abandon()] == ["user/message"]
+
+
 def test_a_commit_whose_end_was_not_seen_is_no_conflict(store: Store) -> None:
     """Ctrl-C between the commit and its noting: the events are there, and queued as well."""
     session = store.create(session_id="beans", max_delay=NEVER)

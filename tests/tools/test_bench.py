@@ -47,7 +47,7 @@ def test_every_demand_has_its_row(measured: list[dict[str, Any]]) -> None:
         "derive": 4,
         "open": 2,
         "replace": 1,
-        "fork": 4,
+        "fork": 6,
         "start": 2,
     }
     assert all(row["ratio"] > 0 and row["demand"] for row in measured)

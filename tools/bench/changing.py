@@ -100,7 +100,10 @@ def _replacer(session: dshstore.LiveSession) -> Callable[[int], None]:
 
 
 def compare_fork(setting: Setting) -> Iterator[Row]:
-    """A fork through `Store.fork` (then it is open for writing) and by plain SQL, beside copies."""
+    """A fork through `Store.fork` and by plain SQL, beside copies.
+
+    What a fork goes on from is read when it is first appended to, so that is measured as well.
+    """
     log = setting.chunk
     here, copied, plain = setting.imported(log), setting.copied(log), setting.fresh()
     run_alone("reference:import_log", log=str(log.path), store=str(plain))
@@ -109,13 +112,14 @@ def compare_fork(setting: Setting) -> Iterator[Row]:
         expected = store.session(SESSION).surface
         sides = {
             "Store.fork": partial(_fork, store, expected),
+            "Store.fork, with an event": partial(_fork_and_append, store, expected),
             "plain SQL": partial(_fork_by_sql, store, connection, expected),
             "copy of its rows": partial(_copy, setting, _COPIED, here, _COPY),
             "copy of REF's rows": partial(_copy, setting, reference.CREATE, plain, _COPY_PLAIN),
         }
         spans = take_turns(sides, setting.mode.rounds)
     connection.close()
-    forks, copies = list(sides)[:2], list(sides)[2:]
+    forks, copies = list(sides)[:3], list(sides)[3:]
     for fork, copy in product(forks, copies):
         what = f"fork of {log.events:,} events, {len(expected)} live, by {fork}"
         both = "fork", spans[fork], copy, spans[copy]
@@ -126,6 +130,17 @@ def _fork(store: dshstore.Store, expected: list[int]) -> Span:
     clock = Clock()
     with clock():
         made = store.fork(SESSION)
+    check(made.surface, expected, "surface of the fork")
+    made.close()
+    return clock.work
+
+
+def _fork_and_append(store: dshstore.Store, expected: list[int]) -> Span:
+    clock = Clock()
+    with clock():
+        made = store.fork(SESSION)
+        made.append("todo/write", {"todos": []})
+        made.flush()
     check(made.surface, expected, "surface of the fork")
     made.close()
     return clock.work
