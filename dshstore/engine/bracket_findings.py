@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeGuard
 
 from dshstore.engine.findings import Fault
+from dshstore.engine.payload import answered_call
 from dshstore.engine.repair import NOT_STARTED
 from dshstore.errors import shown
 
@@ -99,13 +100,6 @@ class Calls:
         for call_id, call in self._open.items():
             told = f"call {shown(call_id)}, {call.begun}, has no result"
             yield Fault(call.seq, "call-open", told)
-
-
-def answered_call(data: Mapping[str, Any]) -> Any:
-    """The id of the call that the payload of a `tool/result` answers, if it names one."""
-    message = data.get("message", {"source": data})  # old v0 results have no message
-    source = message.get("source") if isinstance(message, Mapping) else None
-    return source.get("callId") if isinstance(source, Mapping) else None
 
 
 class _Compaction(NamedTuple):

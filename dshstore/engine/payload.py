@@ -1,9 +1,9 @@
-"""What the payloads of events say that bears on the surface.
+"""What the payloads of events say that bears on the surface and on calls.
 
-Decides when two tool results differ in their content alone, which images of a message there are
-and which of them are offloaded, and which tools a developer message may add. Who asks, and where
-on the surface an event stands, is `surface`'s; what a message looks like in the end is
-`derive`'s. Everything here is pure and forgiving about shapes that no rule speaks of.
+Decides which call a tool result answers, when two of them differ in their content alone, which
+images of a message there are and which of them are offloaded, and which tools a developer message
+may add. Who asks, and where on the surface an event stands, is `surface`'s; what a message looks
+like in the end is `derive`'s. Everything here is pure and forgiving about shapes that no rule speaks of.
 
 Images and developer messages have rules from format v4 on; older formats ask neither.
 """
@@ -37,6 +37,13 @@ def to_seq(value: Any) -> int | None:
 
 
 # -- tool results --
+
+
+def answered_call(data: Mapping[str, Any]) -> Any:
+    """The id of the call that the payload of a `tool/result` answers, if it names one."""
+    message = data.get("message", {"source": data})  # old v0 results have no message
+    source = message.get("source") if isinstance(message, Mapping) else None
+    return source.get("callId") if isinstance(source, Mapping) else None
 
 
 def digest_result(data: Any, format_version: int) -> bytes:

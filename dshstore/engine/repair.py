@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from dshstore.db import Database
 from dshstore.engine import append, read
+from dshstore.engine.payload import answered_call
 from dshstore.formats.dsh import rows
 from dshstore.jsontext import dump_bytes
 from dshstore.model import Block, Event, StoredEvent
@@ -186,7 +187,7 @@ class TurnTracker:
                 if isinstance(started, str) and started in self._calls:
                     self._calls[started] = self._calls[started]._replace(seq=event["seq"])
             case "tool/result":
-                answered = _answered_call(data)
+                answered = answered_call(data)
                 if isinstance(answered, str):
                     self._calls.pop(answered, None)
 
@@ -264,10 +265,3 @@ def _requested_calls(settlement: Mapping[str, Any]) -> list[str]:
         and block.get("type") == "tool-call"
         and isinstance(block.get("id"), str)
     ]
-
-
-def _answered_call(result: Mapping[str, Any]) -> Any:
-    """The id of the call that a tool result answers; old v0 ones have no message around."""
-    message = result.get("message", {"source": result})
-    source = message.get("source") if isinstance(message, Mapping) else None
-    return source.get("callId") if isinstance(source, Mapping) else None

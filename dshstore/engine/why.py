@@ -16,7 +16,7 @@ import msgspec
 
 from dshstore.db import Database
 from dshstore.engine import read
-from dshstore.engine.bracket_findings import answered_call
+from dshstore.engine.payload import answered_call
 from dshstore.formats.dsh import rows
 from dshstore.formats.dsh.vocabulary import is_surface
 from dshstore.jsontext import parse

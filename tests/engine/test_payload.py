@@ -1,4 +1,4 @@
-"""Digests of tool results: equal exactly where JavaScript finds the payloads equal."""
+"""Tool results: which call they answer, and digests that are equal where JavaScript finds them so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dshstore.engine.payload import digest_result
+from dshstore.engine.payload import answered_call, digest_result
 from dshstore.jsontext import same
 
 numbers = [0, 1, 1.0, -0.0, 1.5, 2**53, float(2**53), 2**53 + 1, 10**14, 10**15, 1e15, -7, -7.0]
@@ -60,3 +60,17 @@ def test_depth_does_not_matter(depth: int) -> None:
 
     assert digest(nest(1)) == digest(nest(1.0))
     assert digest(nest(1)) != digest(nest(2))
+
+
+@pytest.mark.parametrize(
+    ("data", "call_id"),
+    [
+        ({"message": {"source": {"kind": "tool", "callId": "c1"}}}, "c1"),
+        ({"callId": "c1", "content": []}, "c1"),  # format v0 had no message at first
+        ({"message": {"source": "tool"}}, None),
+        ({"message": "so", "callId": "c1"}, None),
+        ({}, None),
+    ],
+)
+def test_a_result_names_the_call_that_it_answers(data: Any, call_id: str | None) -> None:
+    assert answered_call(data) == call_id
