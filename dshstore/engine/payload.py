@@ -3,7 +3,8 @@
 Decides which call a tool result answers, when two of them differ in their content alone, which
 images of a message there are and which of them are offloaded, and which tools a developer message
 may add. Who asks, and where on the surface an event stands, is `surface`'s; what a message looks
-like in the end is `derive`'s. Everything here is pure and forgiving about shapes that no rule speaks of.
+like in the end is `derive`'s. Everything here is pure and forgiving about shapes that no rule
+speaks of.
 
 Images and developer messages have rules from format v4 on; older formats ask neither.
 """

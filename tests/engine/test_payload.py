@@ -1,4 +1,4 @@
-"""Tool results: which call they answer, and digests that are equal where JavaScript finds them so."""
+"""Tool results: which call they answer, and digests, equal where JavaScript finds them equal."""
 
 from __future__ import annotations
 
