@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "5d5777703b861a6fee4901825ac439c3ab1a2926618c5c18144c2f83e92a7001"
+SCHEMA_DIGEST = "d15034cbf4bb9df2da7d7696ecffff9957eeaa98fa23b3f326c33622d01822e8"
 
 
 class _Statements(msgspec.Struct, frozen=True):

@@ -1,7 +1,8 @@
 -- One row: one call of a provider that reported what it used; own events of the highest generation alone, so each call is here once.
 -- It is read session by session through the index of types, so that a condition on a session reads no other.
 CREATE VIEW usage AS
-SELECT session, session_id, format_version, seq, time, turn, step, kind, CAST(provider AS TEXT) AS provider, CAST(model AS TEXT) AS model,
+SELECT session, session_id, format_version, seq, time, turn, step, kind,
+       CAST(coalesce(provider, requested ->> '$.provider') AS TEXT) AS provider, CAST(coalesce(model, requested ->> '$.model') AS TEXT) AS model,
        CAST(coalesce(usage ->> '$.inputTokens', 0) AS INTEGER) AS input_tokens,            -- those not read from a cache
        CAST(coalesce(usage ->> '$.outputTokens', 0) AS INTEGER) AS output_tokens,
        CAST(coalesce(usage ->> '$.cacheReadTokens', 0) AS INTEGER) AS cache_read_tokens,
@@ -18,16 +19,12 @@ SELECT session, session_id, format_version, seq, time, turn, step, kind, CAST(pr
                                                     'turn/start', 'turn/end', 'session/end-seed')
                                    ORDER BY n.seq LIMIT 1) = 'assistant/message', 'message', 'attempt')
                            ELSE 'compaction' END AS kind,
-               coalesce(e.data ->> '$.message.source.provider', e.data ->> '$.provenance.provider', e.data ->> '$.provider',
-                        (SELECT h.data ->> '$.header.config.provider' FROM segments AS g
-                           JOIN events AS h ON h.type = 'request/header' AND h.session = g.owner
-                                           AND h.seq BETWEEN g.first_seq AND min(g.last_seq, e.seq)
-                          WHERE g.session = s.session ORDER BY g.first_seq DESC, h.seq DESC LIMIT 1)) AS provider,
-               coalesce(e.data ->> '$.message.source.model', e.data ->> '$.provenance.model', e.data ->> '$.model',
-                        (SELECT h.data ->> '$.header.config.model' FROM segments AS g
-                           JOIN events AS h ON h.type = 'request/header' AND h.session = g.owner
-                                           AND h.seq BETWEEN g.first_seq AND min(g.last_seq, e.seq)
-                          WHERE g.session = s.session ORDER BY g.first_seq DESC, h.seq DESC LIMIT 1)) AS model,
+               coalesce(e.data ->> '$.message.source.provider', e.data ->> '$.provenance.provider', e.data ->> '$.provider') AS provider,
+               coalesce(e.data ->> '$.message.source.model', e.data ->> '$.provenance.model', e.data ->> '$.model') AS model,
+               (SELECT h.data -> '$.header.config' FROM segments AS g
+                  JOIN events AS h ON h.type = 'request/header' AND h.session = g.owner
+                                  AND h.seq BETWEEN g.first_seq AND min(g.last_seq, e.seq)
+                 WHERE g.session = s.session ORDER BY g.first_seq DESC, h.seq DESC LIMIT 1) AS requested,
                CASE WHEN json_type(e.data, '$.usage') = 'object' THEN e.data -> '$.usage'
                     WHEN p.usage IS NOT NULL THEN p.usage
                     WHEN json_type(e.data, '$.chunk.usage') = 'object' THEN e.data -> '$.chunk.usage'
