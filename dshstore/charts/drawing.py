@@ -101,7 +101,11 @@ def draw_context(context: Context, ground: Ground = "any") -> bytes:
 
 
 def write_picture(context: Context, path: str | os.PathLike[str], ground: Ground = "any") -> None:
-    """Draw into a file, which is replaced when the picture is whole. Raises WriteFailed too."""
+    """Draw into a file, which is replaced when the picture is whole. Raises WriteFailed too.
+
+    A context does not tell of which store it is: `reports.draw_context` knows, and writes over none
+    of the store's files.
+    """
     write_pieces([draw_context(context, ground)], Path(path))
 
 

@@ -96,9 +96,10 @@ def command(
 ) -> int:
     """Import logs into STORE, which is made when it is not there.
 
-    A PATH is a log (JSON Lines, plain or zstd), a folder of logs, or - for standard input. A log
-    that has grown since its last import extends its session. One that cannot be taken as a whole
-    is refused, with its place, and stops no other. Sources are only read.
+    A PATH is a log (JSON Lines, plain or zstd), a folder of logs (*.jsonl, *.jsonl.zst,
+    *.jsonl.zstd), or - for standard input. A log that has grown since its last import extends its
+    session. One that cannot be taken as a whole is refused, with its place, and stops no other.
+    Sources are only read.
     """
     limits = Limits(max_line=max_line, max_decoded=max_decoded, max_ratio=max_ratio)
     progress = ImportProgress() if ImportProgress.wanted() and not as_json else None
