@@ -57,7 +57,7 @@ class Writer:
         self._bytes = 0
         self._failure: StoreError | None = None  # of the thread; not told yet
         self._lost: StoreError | None = None  # no later try can succeed
-        self._paused = False  # the thread failed: it waits for the next append or flush
+        self._called = False  # the thread will write when the delay is over
         self._closed = self._forgotten = False
         self._lock = threading.RLock()  # taken at every event, and quicker than the condition's
         self._changed = threading.Condition(self._lock)
@@ -98,15 +98,14 @@ class Writer:
             self._queue.append(event)
             self.next_seq = event.seq + 1
             self._bytes += _size(event)
-            if wake and (len(self._queue) == 1 or self._paused or self._thread is None):
-                self._paused = False
-                self._wake()
+            if wake and not (self._called and self._thread is not None):
+                self._call()
 
     def wake(self) -> None:
         """Let the thread write what is queued, if anything is."""
         with self._lock:
             if self._queue:
-                self._wake()
+                self._call()
 
     def flush(self) -> None:
         """Return when everything queued so far is durable; raise why it is not."""
@@ -186,7 +185,8 @@ class Writer:
             self._changed.notify_all()
         _unfinished.discard(self)
 
-    def _wake(self) -> None:
+    def _call(self) -> None:
+        self._called = True
         if self._thread is not None:
             self._changed.notify_all()
             return
@@ -203,24 +203,27 @@ class Writer:
             except Exception as error:
                 with self._lock:
                     self._failure = error if isinstance(error, StoreError) else _wrapped(error)
-                    self._paused = True
             if self._forgotten:
                 break
         if self._forgotten:
             self.end()
 
     def _wait(self) -> bool:
-        """Wait until a batch is due; False when there will be none, or none for long."""
+        """Wait until a batch is due; False when there will be none, or none for long.
+
+        After one that failed nothing is due before the next event comes in.
+        """
         with self._changed:
-            busy = self._changed.wait_for(self._has_work, timeout=_IDLE)
+            busy = self._changed.wait_for(self._is_wanted, timeout=_IDLE)
             if self._closed or not busy:
                 self._thread = None
                 return False
             self._changed.wait_for(lambda: self._closed, timeout=self._max_delay)
+            self._called = False
             return not self._closed
 
-    def _has_work(self) -> bool:
-        return (bool(self._queue) and not self._paused) or self._closed or self._forgotten
+    def _is_wanted(self) -> bool:
+        return self._called or self._closed or self._forgotten
 
 
 #: The writers that may still have something to write.

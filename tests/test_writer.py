@@ -73,6 +73,20 @@ def test_events_leave_by_themselves_in_order_and_in_batches() -> None:
     writer.close()
 
 
+def test_events_leave_by_themselves_between_flushes_too() -> None:
+    disk = Disk()
+    writer = open_writer(disk, max_delay=0.01)
+    for seq in range(0, 60, 3):
+        writer.put(event(seq))
+        writer.flush()
+        writer.put(event(seq + 1))
+        disk.wait(lambda: len(disk.written) == seq + 2)  # noqa: B023
+        writer.put(event(seq + 2))
+        disk.wait(lambda: len(disk.written) == seq + 3)  # noqa: B023
+    writer.close()
+    assert disk.written == list(range(60))
+
+
 def test_flush_is_a_barrier() -> None:
     disk = Disk()
     writer = open_writer(disk)
