@@ -114,7 +114,7 @@ class Batches:
 
     def event_of(self, error: RuleBroken) -> StoredEvent | None:
         """The event whose row a trigger refused."""
-        seq = error.row[1] if isinstance(error.row, tuple) else None
+        seq = _seq_of(error)
         return next((event for event in self._batch if event.seq == seq), None)
 
 
@@ -149,7 +149,8 @@ def append_events(
     except RuleBroken as error:
         if error.code == "seq-not-contiguous":
             actual = database.query(_SQL.next_seq, {"key": key})
-            expected = error.row[1] if isinstance(error.row, tuple) else events[0].seq
+            seq = _seq_of(error)
+            expected = events[0].seq if seq is None else seq
             raise Conflict(expected, actual[0][0] if actual else 0, session_id) from error
         raise refusal(error, session_id) from error
 
@@ -158,5 +159,11 @@ def refusal(error: RuleBroken, session_id: str) -> StoreError:
     """What a trigger's refusal means to a caller."""
     if error.code == "session-exists":
         return SessionExists(session_id)
-    seq = error.row[1] if isinstance(error.row, tuple) else -1
-    return EventRefused(error.code, session_id, seq if isinstance(seq, int) else -1)
+    seq = _seq_of(error)
+    return EventRefused(error.code, session_id, -1 if seq is None else seq)
+
+
+def _seq_of(error: RuleBroken) -> int | None:
+    """The seq in the row that a trigger refused, where that is known."""
+    seq = error.row[1] if isinstance(error.row, tuple) else None
+    return seq if isinstance(seq, int) else None
