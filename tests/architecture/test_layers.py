@@ -42,7 +42,6 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "formats.dsh.cutting",
         "formats.dsh.chunkruns",
         "formats.dsh.rows",
-        "formats.dsh.settling",
         "formats.dsh.direct",
         "formats.dsh.shapes",
     ),

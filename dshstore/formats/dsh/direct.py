@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from dshstore.formats.dsh.cutting import SETTLEMENTS
-from dshstore.formats.dsh.settling import cut_plain
-from dshstore.jsontext import READABLE_DEPTH, count_openers
+from dshstore.formats.dsh.cutting import SETTLEMENTS, cut_stream
+from dshstore.jsontext import READABLE_DEPTH, JsonError, count_openers
 from dshstore.model import MAX_SAFE, StoredEvent
 
 #: A number of 16 digits may be spelled in two ways; with each digit as a zero it is found quickly.
@@ -41,10 +40,11 @@ def store_plain(event: Mapping[str, Any], text: bytes, version: int) -> StoredEv
         return None
     part = None
     if version >= 2 and kind in SETTLEMENTS:
-        cut = cut_plain(event["data"], text)
-        if cut is None:
+        try:
+            cut = cut_stream(text)
+        except JsonError:
             return None
-        text, part = cut
+        text, part = cut or (text, None)
     if len(text) > 2 * READABLE_DEPTH and count_openers(text) > READABLE_DEPTH:
         return None
     return StoredEvent(

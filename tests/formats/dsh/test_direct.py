@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from dshstore import lossless
 from dshstore.formats.dsh import direct, rows
-from tests.formats.dsh.test_settling import STREAM
+from tests.formats.dsh.test_cutting import STREAM
 from tests.test_lossless import values
 
 odd = st.sampled_from(
