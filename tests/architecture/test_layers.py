@@ -18,7 +18,6 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("errors", "model"),
     (
         "jsontext",
-        "plainjson",
         "sqlfiles",
         "db.refusals",
         "db.ownfiles",
@@ -41,6 +40,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "formats.dsh.references",
         "formats.dsh.cutting",
         "formats.dsh.chunkruns",
+        "formats.dsh.plainrows",
         "formats.dsh.rows",
         "formats.dsh.direct",
         "formats.dsh.shapes",

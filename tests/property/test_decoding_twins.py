@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from dshstore.errors import LogRefused
 from dshstore.formats.dsh.envelope import RowRefused
 from dshstore.formats.dsh.rows import RowDecoder
-from dshstore.model import Block, StoredEvent
+from dshstore.model import FORMAT_VERSIONS, Block, StoredEvent
+from tests.formats.dsh.odd_lines import odd_lines, values
 from tests.logs import write_line
 
 TEXTS = ("a", "", "世界 ", 'x"', "\\", "{[", "\n", "\ud83c", '"usage"', '"assistant/message"', "-0")
@@ -133,13 +134,57 @@ ODDITIES: tuple[Callable[[bytes], bytes], ...] = (
 
 
 @st.composite
-def odd_logs(draw: st.DrawFn) -> tuple[int, bytes]:
+def odd_events(draw: st.DrawFn) -> tuple[int, bytes]:
+    """A version, and lines of events with odd values, some of which a writer may have put."""
+    version = draw(st.sampled_from(FORMAT_VERSIONS))
+    lines = [draw(odd_lines(seq, version)) for seq in range(draw(st.integers(1, 6)))]
+    return version, b"".join(line.line + b"\n" for line in lines)
+
+
+_STREAM = [{"type": "chunk", "time": 5, "chunk": {"type": "text-delta", "text": "x" * 40}}]
+_REPLACE = {"op": "replace", "startSeq": 0, "endSeq": 0}
+_PAYLOADS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+    [{"turn": 1}, {"a": 1, "stream": _STREAM}, {"stream": []}, {"a": {"stream": _STREAM}}]
+)
+_members: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {"type": st.sampled_from(["assistant/message", "tool/result", "plain", "世"])},
+    optional={
+        "ignorable": st.just(True),
+        "sourceEventSeqs": st.sampled_from([[0], [0, 1, 2], [[0, 2]], [[1, 0]], ["é"]]),
+        "surfaceOp": st.sampled_from(["append", "é", {"stream": _STREAM}, 1, _REPLACE]),
+    },
+)
+
+
+@st.composite
+def plain_events(draw: st.DrawFn) -> tuple[int, bytes]:
+    """A version, and lines as a writer puts them, but for some text here and there."""
+    version = draw(st.sampled_from(FORMAT_VERSIONS))
+    lines: list[bytes] = []
+    for seq in range(draw(st.integers(1, 5))):
+        members = draw(_members)
+        kind = members.pop("type")
+        data = {"x": "é", **draw(_PAYLOADS)}
+        line = write_line({"type": kind, "seq": seq, "time": 9, "data": data, **members})
+        for old in draw(
+            st.lists(st.sampled_from([b"1", b'"x"', b"40", b"]", b"\xa9"]), max_size=2)
+        ):
+            line = line.replace(old, draw(values).encode(), 1)
+        lines.append(line)
+    return version, b"".join(lines)
+
+
+@st.composite
+def odd_runs(draw: st.DrawFn) -> tuple[int, bytes]:
     """A version, and lines some of which are not as a writer puts them."""
     lines = draw(rows())
     for oddity in draw(st.lists(st.sampled_from(ODDITIES), max_size=3)):
         at = draw(st.integers(0, len(lines) - 1))
         lines[at] = oddity(lines[at])
     return draw(st.sampled_from([0, 1, 1, 4])), b"".join(lines)
+
+
+odd_logs = st.one_of(odd_runs(), odd_runs(), odd_events(), plain_events())
 
 
 def outcome(events: Iterator[StoredEvent]) -> list[object]:
@@ -170,7 +215,7 @@ def one_by_one(data: bytes, version: int) -> Iterator[StoredEvent]:
     for number, line in enumerate(data.removesuffix(b"\n").split(b"\n") if data else [], 2):
         place = (number, offset, None)
         try:
-            yield from decoder._decode_line(line.removesuffix(b"\r"), place)
+            yield from decoder._decode_odd(line.removesuffix(b"\r"), place)
         except RowRefused as refusal:
             yield from decoder._end_run()
             raise LogRefused(str(refusal), line=number, offset=offset) from None
@@ -178,13 +223,13 @@ def one_by_one(data: bytes, version: int) -> Iterator[StoredEvent]:
     yield from decoder._end_run()
 
 
-@given(odd_logs())
+@given(odd_logs)
 def test_rows_read_together_are_those_read_one_by_one(log: tuple[int, bytes]) -> None:
     version, data = log
     assert outcome(together(data, version, [])) == outcome(one_by_one(data, version))
 
 
-@given(odd_logs(), st.lists(st.integers(0, 99), max_size=1))
+@given(odd_logs, st.lists(st.integers(0, 99), max_size=1))
 def test_where_a_log_is_cut_into_blocks_makes_no_difference(
     log: tuple[int, bytes], cuts: Sequence[int]
 ) -> None:

@@ -18,13 +18,13 @@ from dshstore.errors import CorruptStore
 from dshstore.formats.dsh.envelope import UNREADABLE, member_spans
 from dshstore.jsontext import MAX_DEPTH, count_openers, parse
 from dshstore.model import StreamPart
-from dshstore.streams.summary import summarize, summarize_plain
+from dshstore.streams.summary import Summary, summarize, summarize_plain
 
 #: The types of the events that settle an attempt and hold its stream.
 SETTLEMENTS = frozenset({"assistant/message", "assistant/attempt"})
 
 #: Shorter streams stay where they are: a row of their own would take more.
-_SHORT = 64
+SHORT = 64
 
 _KEY = b'"stream":'
 
@@ -56,12 +56,17 @@ def cut_stream(payload: bytes) -> tuple[bytes, StreamPart] | None:
             return None
         at, end = span
         stream = payload[at:end]
-    if len(stream) < _SHORT:
+    if len(stream) < SHORT:
         return None
     if len(stream) > MAX_DEPTH and count_openers(stream) >= MAX_DEPTH:
         parse(payload)  # whether it is too deep
     figures = figures or summarize(stream)
-    part = StreamPart(
+    return _without(payload, at, at + len(stream)), make_part(at, stream, figures)
+
+
+def make_part(at: int, stream: bytes, figures: Summary) -> StreamPart:
+    """The part of an event out of whose payload `stream` was cut at `at`."""
+    return StreamPart(
         at,
         len(stream),
         pack(stream),
@@ -70,7 +75,6 @@ def cut_stream(payload: bytes) -> tuple[bytes, StreamPart] | None:
         figures.usage,
         figures.finish,
     )
-    return _without(payload, at, at + len(stream)), part
 
 
 def put_back(data: bytes, part: StreamPart) -> bytes:

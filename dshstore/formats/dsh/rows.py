@@ -8,7 +8,6 @@ session's surface are the store's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +36,7 @@ from dshstore.formats.dsh.envelope import (
     refusal_of,
     write_line,
 )
+from dshstore.formats.dsh.plainrows import has_odd_number, read_plain
 from dshstore.formats.dsh.references import read_sources, read_surface_op, write_sources
 from dshstore.jsontext import (
     JsonError,
@@ -48,10 +48,6 @@ from dshstore.jsontext import (
     readable,
 )
 from dshstore.model import Block, StoredEvent, StreamPart
-from dshstore.plainjson import is_plain
-
-#: Of a JSON text without its strings: whether it has a number that can be spelled in two ways.
-_has_odd_number = re.compile(rb"[0-9][.eE]|-0|[0-9]{16}").search
 
 #: What the row that settles an attempt has and a delta has not: quotes in strings are escaped.
 _SETTLED = b'"assistant/message"'
@@ -110,22 +106,27 @@ class RowDecoder:
             if run is not None:
                 if settled < at:
                     settled = data.find(_SETTLED, at) % (len(data) + 1)
-                taken, at = -run.count, run.add_deltas(data, at, settled)
-                if taken := taken + run.count:
+                before = run.count
+                at = run.add_deltas(data, at, settled)
+                if taken := run.count - before:
                     self._run = run
                     self.next_seq += taken
                     number += taken
                     continue
             try:
-                events = self._decode_line(line, place)
+                yield from self._decode_line(line, place)
             except RowRefused as refusal:
                 _, offset, frame = place
                 raise LogRefused(str(refusal), line=number, offset=offset, frame=frame) from None
-            yield from events
             at, number = end + 1, number + 1
 
     def _decode_line(self, line: bytes, place: Place) -> Sequence[StoredEvent]:
         """What is complete with this line: the run before it, its own event."""
+        event = read_plain(line, self.next_seq, self.version, place)
+        return self._decode_odd(line, place) if event is None else self._add(event)
+
+    def _decode_odd(self, line: bytes, place: Place) -> Sequence[StoredEvent]:
+        """`_decode_line`, for any line."""
         row = read_row(line, self.version)
         seq = row.seq0 if isinstance(row, PackedRow) else row.seq
         if seq != self.next_seq:
@@ -143,8 +144,11 @@ class RowDecoder:
             event = _event(row, self.version, line, place)
         except JsonError as error:
             raise refusal_of(line, error) from None
-        if self.version == 2 and row.type == "assistant/message" and event.source_event_seqs:
-            self._note_settlement(place[0])
+        return self._add(event)
+
+    def _add(self, event: StoredEvent) -> Sequence[StoredEvent]:
+        if self.version == 2 and event.type == "assistant/message" and event.source_event_seqs:
+            self._note_settlement(event.line)
         ended = self._end_run()
         self.next_seq += 1
         return (*ended, event)
@@ -192,7 +196,8 @@ class RowDecoder:
     def _find_line(self, seq: int, before: int) -> int | None:
         """The number of an earlier line, not far back, that holds event `seq`."""
         for block in self._recent:
-            for number, line in enumerate(block.data.split(b"\n"), block.line):
+            lines = block.data.removesuffix(b"\n").split(b"\n")
+            for number, line in enumerate(lines, block.line):
                 if number >= before:
                     break
                 row = read_row(line, self.version)
@@ -343,16 +348,10 @@ def _event(row: Row, version: int, line: bytes | None, place: Place) -> StoredEv
 def _column(payload: bytes, kind: str) -> tuple[str, bool]:
     """The text to store for the payload, and whether it is another."""
     text = decoded(payload)
-    stored = text if is_plain(payload) else readable(payload) or text
-    if kind == "tool/result" and _has_odd_number(_without_strings(payload)):
+    stored = readable(payload) or text
+    if kind == "tool/result" and has_odd_number(payload):
         stored = canonical(stored)  # SQL compares the fields of a rewritten result as text
     return stored, stored != text
-
-
-def _without_strings(payload: bytes) -> bytes:
-    if b"\\" in payload:
-        payload = payload.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b"".join(payload.split(b'"')[::2])
 
 
 def _moved(part: StreamPart, data: str) -> StreamPart | None:

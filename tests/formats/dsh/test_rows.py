@@ -507,6 +507,12 @@ def test_a_seq_that_stands_twice_is_refused_with_both_lines(packed: bool) -> Non
     assert f"seq 2 stands twice, on lines {earlier} and 90" in refused.value.reason
 
 
+def test_a_seq_that_stands_twice_is_found_past_the_block_before() -> None:
+    blocks = [Block(chunk(0) + b"\n", 2, 0), Block((chunk(1) + b"\n") * 2, 3, 200)]
+    with pytest.raises(LogRefused, match="seq 1 stands twice, on lines 3 and 4"):
+        list(RowDecoder(0).decode(blocks))
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
