@@ -208,10 +208,11 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else dump_json(value)
 
 
+def _hint(value: Any) -> str:
+    return shorten(_word(value), _LINE)
+
+
 def _failure(entry: TranscriptEntry) -> str:
     """What went wrong, behind a colon; nothing if that is not told."""
     failure = entry.failure
-    if failure is None:
-        return ""
-    code = f" ({_word(failure.code)})" if failure.code else ""
-    return f": {shorten(_word(failure.told), _LINE)}{code}"
+    return "" if failure is None else f": {failure.words(_hint)}"

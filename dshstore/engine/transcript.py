@@ -6,7 +6,7 @@ for others. Payloads are given as stored, token streams are left where they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -49,6 +49,10 @@ class Failure(msgspec.Struct, frozen=True):
 
     told: Any
     code: Any
+
+    def words(self, spell: Callable[[Any], str]) -> str:
+        """Both in words; `spell` writes what may be anything in a log of others."""
+        return f"{spell(self.told)} ({spell(self.code)})" if self.code else spell(self.told)
 
 
 class ToolAnswer(msgspec.Struct, frozen=True):

@@ -8,7 +8,8 @@ from io import BytesIO
 import pytest
 from hypothesis import given
 
-from dshstore import EventNotFound, Session, Store, TranscriptEntry
+from dshstore import EventNotFound, Session, Store, TranscriptEntry, dump_json
+from dshstore.engine.transcript import Failure
 from tests.logs import Json, LogBuilder, make_header, text, write_log
 from tests.stores import new_store
 from tests.strategies import SampleSession, sessions
@@ -140,3 +141,8 @@ def test_an_event_tells_what_went_wrong(
 ) -> None:
     found = entry_of(type, data).failure
     assert (found and (found.told, found.code)) == failure
+
+
+def test_a_failure_is_told_with_its_code_if_it_has_one() -> None:
+    assert Failure("try later", "BUSY").words(str) == "try later (BUSY)"
+    assert Failure({"a": 1}, None).words(dump_json) == '{"a":1}'

@@ -300,7 +300,4 @@ def _retry(entry: TranscriptEntry, data: Mapping[str, Any]) -> str:
 def _failure(entry: TranscriptEntry) -> str:
     """What went wrong, behind a colon; nothing if that is not told."""
     failure = entry.failure
-    if failure is None:
-        return ""
-    code = f" ({_word(failure.code)})" if failure.code else ""
-    return f": {_word(failure.told)}{code}"
+    return "" if failure is None else f": {failure.words(_word)}"
