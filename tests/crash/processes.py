@@ -96,7 +96,10 @@ def forget(path: str, how: str) -> None:
 
 
 def shrug_off(path: str, count: str) -> None:
-    """Append and flush, and go on whenever Ctrl-C comes; say how many events there are at last."""
+    """Append and flush, and go on whenever Ctrl-C comes; say how many events there are at last.
+
+    Another session is written in the background meanwhile.
+    """
     import signal
 
     armed, interrupts = False, 0
@@ -110,8 +113,10 @@ def shrug_off(path: str, count: str) -> None:
     signal.signal(signal.SIGINT, interrupt)
     store = dshstore.open(path, durability="NORMAL")
     session, said = store.create(session_id="beans"), 0
+    beside = store.create(session_id="peas", max_delay=0.0)
     say("ready")
     while said < int(count) or not interrupts:
+        beside.user(str(beside.next_seq))
         try:
             armed = True
             session.user(str(said))

@@ -69,6 +69,10 @@ def test_ctrl_c_in_the_middle_of_a_flush_loses_nothing_and_is_no_conflict(tmp_pa
         numbers = [int(message["content"][0]["text"]) for message in session.messages()]
         assert numbers == sorted(numbers)
         assert set(numbers) == set(range(3000))
+        beside = store.session("peas").messages()
+        assert [message["content"][0]["text"] for message in beside] == [
+            str(number) for number in range(len(beside))
+        ]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
