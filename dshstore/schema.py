@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "d15034cbf4bb9df2da7d7696ecffff9957eeaa98fa23b3f326c33622d01822e8"
+SCHEMA_DIGEST = "6cf265e59873fa869e913ba0738242c4f7f6c855abf262fc43f1350a5a38669a"
 
 
 class _Statements(msgspec.Struct, frozen=True):

@@ -17,8 +17,6 @@ STORE_CODES: dict[str, str] = {
     "header-mismatch": "The header is not that of the session, or its two spellings differ.",
     "segments-broken": "The segments of a session do not lead through its whole log.",
     "seq-gap": "An event, or a member of a run, is missing or stands twice.",
-    "count-mismatch": "The session's count of events is not where its events end.",
-    "inherited-count-wrong": "The session's inherited count is not what its log says.",
     "event-unreadable": "The payload or the kept line of an event cannot be read.",
     "citations-invalid": "The cited events or the surface op of an event are not JSON.",
     "raw-mismatch": "The kept line of an event and its columns say different things.",

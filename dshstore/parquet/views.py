@@ -58,6 +58,7 @@ VIEWS: dict[str, dict[str, Kind]] = {
         delegation_depth=INT,
         agent_preset=TEXT,
     ),
+    "session_bounds": _of_sessions(next_seq=INT, inherited_count=INT),
     "forks": _of_sessions(created_at=TIME, header=JSON, parent=INT, at=INT),
     "turns": _of_sessions(
         turn=INT,

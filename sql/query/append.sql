@@ -3,7 +3,7 @@ SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'sessions
            coalesce((SELECT max(id) FROM sessions), 0));
 
 -- next_seq: where a session ends
-SELECT next_seq FROM sessions WHERE id = :key;
+SELECT next_seq FROM session_bounds WHERE session = :key;
 
 -- insert_session: a session begins
 INSERT INTO sessions (id, session_id, format_version, created_at, header, header_raw, runtime, forked_from, forked_at)

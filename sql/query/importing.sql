@@ -2,5 +2,5 @@
 SELECT kept_size, lines, frames, kept_sha256, events FROM imports
  WHERE session = :session AND encoding = :encoding AND lines > 0
    AND (EXISTS (SELECT 1 FROM events AS e WHERE e.session = imports.session AND e.seq = imports.events)
-     OR events = (SELECT next_seq FROM sessions WHERE id = imports.session))
+     OR events = (SELECT next_seq FROM session_bounds WHERE session = imports.session))
  ORDER BY kept_size DESC LIMIT 1;

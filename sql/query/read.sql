@@ -1,18 +1,22 @@
 -- session_by_key: one generation of a session, by its number
-SELECT id, session_id, format_version, created_at, header, header_raw, runtime, next_seq, inherited_count, forked_from, forked_at
-  FROM sessions WHERE id = :key;
+SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime, b.next_seq, b.inherited_count, s.forked_from, s.forked_at
+  FROM sessions AS s JOIN session_bounds AS b ON b.session = s.id
+ WHERE s.id = :key;
 
 -- session_by_id: the generations of one session, the highest first
-SELECT id, session_id, format_version, created_at, header, header_raw, runtime, next_seq, inherited_count, forked_from, forked_at
-  FROM sessions WHERE session_id = :session_id ORDER BY format_version DESC;
+SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime, b.next_seq, b.inherited_count, s.forked_from, s.forked_at
+  FROM sessions AS s JOIN session_bounds AS b ON b.session = s.id
+ WHERE s.session_id = :session_id ORDER BY s.format_version DESC;
 
 -- session_by_prefix: the generations of all sessions whose id begins so
-SELECT id, session_id, format_version, created_at, header, header_raw, runtime, next_seq, inherited_count, forked_from, forked_at
-  FROM sessions WHERE substr(session_id, 1, length(:prefix)) = :prefix ORDER BY session_id, format_version DESC;
+SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime, b.next_seq, b.inherited_count, s.forked_from, s.forked_at
+  FROM sessions AS s JOIN session_bounds AS b ON b.session = s.id
+ WHERE substr(s.session_id, 1, length(:prefix)) = :prefix ORDER BY s.session_id, s.format_version DESC;
 
 -- sessions: all generations of all sessions
-SELECT id, session_id, format_version, created_at, header, header_raw, runtime, next_seq, inherited_count, forked_from, forked_at
-  FROM sessions ORDER BY session_id, format_version DESC;
+SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime, b.next_seq, b.inherited_count, s.forked_from, s.forked_at
+  FROM sessions AS s JOIN session_bounds AS b ON b.session = s.id
+ ORDER BY s.session_id, s.format_version DESC;
 
 -- segments: the parts of a session's log, in order
 SELECT first_seq, last_seq, owner FROM segments WHERE session = :session ORDER BY first_seq;

@@ -45,7 +45,7 @@ SELECT coalesce(max(iif(size <= :bytes, seq, NULL)), min(seq))
           FROM (SELECT e.seq, octet_length(e.data) + coalesce(octet_length(e.raw), 0) AS size
                   FROM events AS e
                  WHERE e.session = :owner AND e.seq > :after AND e.seq <= :last
-                   AND (e.seq < :limit OR e.seq >= (SELECT next_seq FROM sessions WHERE id = :owner))
+                   AND e.seq < :limit
                  ORDER BY e.seq LIMIT :page));
 
 -- page: the rows up to there, with their packed parts
@@ -54,14 +54,14 @@ SELECT e.seq, e.count, e.type, e.time, e.data, e.source_event_seqs, e.surface_op
   FROM events AS e
   LEFT JOIN streams AS s ON s.session = e.session AND s.seq = e.seq
  WHERE e.session = :owner AND e.seq > :after AND e.seq <= :upto
-   AND (e.seq < :limit OR e.seq >= (SELECT next_seq FROM sessions WHERE id = :owner))
+   AND e.seq < :limit
  ORDER BY e.seq;
 
 -- nodes: a page of the surface that the store keeps, as it was before event :limit
 SELECT n.seq, n.pos,
        iif(n.shadowed_by >= :limit AND n.shadowed_by < s.next_seq, NULL, n.shadowed_by), n.owner
   FROM surface_nodes AS n
-  JOIN sessions AS s ON s.id = n.session
+  JOIN session_bounds AS s ON s.session = n.session
  WHERE n.session = :session AND n.seq > :after AND (n.seq < :limit OR n.seq >= s.next_seq)
  ORDER BY n.seq LIMIT :page;
 

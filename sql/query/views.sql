@@ -6,6 +6,9 @@ SELECT * FROM sessions_overview WHERE session BETWEEN :first AND :last;
 -- current_sessions: each session by its highest generation
 SELECT * FROM current_sessions WHERE session BETWEEN :first AND :last;
 
+-- session_bounds: how many events each generation of a session has
+SELECT * FROM session_bounds WHERE session BETWEEN :first AND :last;
+
 -- forks: each fork
 SELECT * FROM forks WHERE session BETWEEN :first AND :last;
 

@@ -1,4 +1,4 @@
--- One row: one generation of one session's log; `header` is the log's first line, `next_seq` the number of its events.
+-- One row: one generation of one session's log; `header` is the log's first line; how many events it has says session_bounds.
 CREATE TABLE sessions (
   id               INTEGER PRIMARY KEY AUTOINCREMENT,
   session_id       TEXT    NOT NULL,
@@ -9,8 +9,6 @@ CREATE TABLE sessions (
   runtime          TEXT    NOT NULL DEFAULT 'dsh',   -- who wrote the log
   forked_from      INTEGER REFERENCES sessions (id), -- a fork: the session whose events up to seq forked_at it shares
   forked_at        INTEGER,
-  next_seq         INTEGER NOT NULL DEFAULT 0,       -- kept by triggers
-  inherited_count  INTEGER NOT NULL DEFAULT 0,       -- kept by triggers: events before the cut of a fork
   -- members of the header, kept by triggers: columns generated from it would be worked out at every event that enters
   cwd              TEXT,
   parent_session   TEXT,

@@ -2,9 +2,9 @@
 CREATE TRIGGER events_insert BEFORE INSERT ON events
 BEGIN
   SELECT CASE
-    WHEN NEW.seq IS NOT (SELECT next_seq FROM sessions WHERE id = NEW.session) OR NEW.seq IS NULL
+    WHEN NEW.seq IS NOT (SELECT next_seq FROM session_bounds WHERE session = NEW.session) OR NEW.seq IS NULL
       THEN RAISE(ABORT, 'seq-not-contiguous')
-    WHEN EXISTS (SELECT 1 FROM events WHERE rowid = NEW.rowid)
+    WHEN NEW.rowid > 0 AND EXISTS (SELECT 1 FROM events WHERE rowid = NEW.rowid)
       THEN RAISE(ABORT, 'events-are-append-only')
     WHEN typeof(NEW.type) <> 'text' OR (NEW.ignorable IS NOT NULL AND NEW.ignorable IS NOT 1)
       OR typeof(NEW.time) <> 'integer' OR NEW.time NOT BETWEEN -9007199254740991 AND 9007199254740991

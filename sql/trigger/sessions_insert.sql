@@ -1,4 +1,4 @@
--- Before a session enters: its id, version and header are sound, it is new, and what triggers keep is left to them.
+-- Before a session enters: its id, version and header are sound, it is new, and a fork stays within its parent.
 CREATE TRIGGER sessions_insert BEFORE INSERT ON sessions
 BEGIN
   SELECT CASE
@@ -20,11 +20,9 @@ BEGIN
       OR EXISTS (SELECT 1 FROM sessions WHERE id = NEW.id)
       THEN RAISE(ABORT, 'session-exists')
     WHEN (NEW.forked_from IS NOT NULL OR NEW.forked_at IS NOT NULL) AND NOT EXISTS (
-           SELECT 1 FROM sessions
-            WHERE id = NEW.forked_from AND format_version = NEW.format_version
+           SELECT 1 FROM session_bounds
+            WHERE session = NEW.forked_from AND format_version = NEW.format_version
               AND typeof(NEW.forked_at) = 'integer' AND NEW.forked_at >= 0 AND NEW.forked_at < next_seq)
       THEN RAISE(ABORT, 'fork-beyond-parent')
-    WHEN NEW.next_seq IS NOT 0 OR NEW.inherited_count IS NOT 0
-      THEN RAISE(ABORT, 'next-seq-is-kept-by-triggers')
   END;
 END;

@@ -1,4 +1,5 @@
--- After a session entered: its own open segment; for a fork the parent's segments and the nodes live at the boundary, and no event is copied.
+-- After a session entered: its columns, and its own open segment; for a fork first the parent's segments and the nodes live at the boundary.
+-- No event is copied. The own segment comes last: while it is missing, the session is being made (see segments_insert, surface_nodes_insert).
 CREATE TRIGGER sessions_inserted AFTER INSERT ON sessions
 BEGIN
   -- before the insert a number that is still to come looks like -1, so that one is never given; nor is one that leaves no next
@@ -13,9 +14,6 @@ BEGIN
    WHERE id = NEW.id;
 
   INSERT INTO segments (session, first_seq, last_seq, owner)
-  VALUES (NEW.id, coalesce(NEW.forked_at + 1, 0), 9007199254740991, NEW.id);
-
-  INSERT INTO segments (session, first_seq, last_seq, owner)
   SELECT NEW.id, first_seq, min(last_seq, NEW.forked_at), owner
     FROM segments WHERE session = NEW.forked_from AND first_seq <= NEW.forked_at;
 
@@ -26,9 +24,6 @@ BEGIN
    WHERE g.session = NEW.forked_from AND NEW.forked_at BETWEEN g.first_seq AND g.last_seq
      AND n.seq <= NEW.forked_at AND (n.shadowed_by IS NULL OR n.shadowed_by > NEW.forked_at);
 
-  UPDATE sessions
-     SET next_seq = coalesce(NEW.forked_at + 1, 0),
-         inherited_count = coalesce(NEW.forked_at + 1, CAST(NEW.header ->> '$.seedLength' AS INTEGER))
-   WHERE id = NEW.id
-     AND (NEW.forked_at IS NOT NULL OR (NEW.format_version < 2 AND NEW.header ->> '$.seedLength' IS NOT NULL));
+  INSERT INTO segments (session, first_seq, last_seq, owner)
+  VALUES (NEW.id, coalesce(NEW.forked_at + 1, 0), 9007199254740991, NEW.id);
 END;

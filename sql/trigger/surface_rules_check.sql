@@ -3,7 +3,7 @@ CREATE TRIGGER surface_rules_check INSTEAD OF INSERT ON surface_rules
 BEGIN
   -- the type, and the shape of the op
   SELECT CASE
-    WHEN NEW.seq IS NOT (SELECT next_seq FROM sessions WHERE id = NEW.session)
+    WHEN NEW.seq IS NOT (SELECT next_seq FROM session_bounds WHERE session = NEW.session)
       THEN RAISE(ABORT, 'seq-not-contiguous')
     WHEN NOT NEW.eligible THEN CASE
       WHEN NEW.ignorable = 1 AND NOT EXISTS (
@@ -60,9 +60,9 @@ BEGIN
   WHERE NEW.eligible AND NEW.source_event_seqs IS NOT NULL;
 
   SELECT CASE
-    WHEN (count(*) > 0 AND instr(NEW.source_event_seqs, '-') > 0) OR max(CASE type
-           WHEN 'integer' THEN value > 9007199254740991
-           WHEN 'real'    THEN value > 9007199254740991 OR value <> CAST(value AS INTEGER)
+    WHEN (count(*) > 0 AND instr(NEW.source_event_seqs, '-') > 0) OR max(value) > 9007199254740991 OR max(CASE type
+           WHEN 'integer' THEN 0
+           WHEN 'real'    THEN value <> CAST(value AS INTEGER)
            ELSE 1 END)                                  THEN RAISE(ABORT, 'sources-not-seqs')
     -- in a query of its own, which sets up an index: most events cite one, or a run of seqs
     WHEN min(value - key) <> max(value - key)
@@ -70,8 +70,7 @@ BEGIN
                                                         THEN RAISE(ABORT, 'sources-duplicate')
     WHEN max(value) >= NEW.seq                          THEN RAISE(ABORT, 'sources-not-earlier')
   END
-  FROM json_each(NEW.source_event_seqs)
-  WHERE NEW.eligible;
+  FROM (SELECT key, value, type FROM json_each(NEW.source_event_seqs) WHERE NEW.eligible LIMIT -1); -- the limit: each is read once
 
   -- what a replace shadows; the span is read through the index of live nodes, shadowed ones are never scanned
   SELECT CASE

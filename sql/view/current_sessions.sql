@@ -1,8 +1,8 @@
 -- One row: one session, by its highest generation; whatever counts sessions counts these.
 CREATE VIEW current_sessions AS
-SELECT s.id AS session, s.session_id, s.format_version, s.created_at, s.runtime, s.next_seq, s.inherited_count,
+SELECT s.id AS session, s.session_id, s.format_version, s.created_at, s.runtime, b.next_seq, b.inherited_count,
        s.cwd, s.parent_session, s.origin, s.delegation_depth, s.agent_preset
-  FROM sessions AS s
+  FROM sessions AS s JOIN session_bounds AS b ON b.session = s.id
  WHERE NOT EXISTS (
          SELECT 1 FROM sessions AS higher
           WHERE higher.session_id = s.session_id AND higher.format_version > s.format_version);

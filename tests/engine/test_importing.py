@@ -35,7 +35,7 @@ def exported(store: Store, id: str = "beans") -> bytes:
 def contents(store: Store) -> list[tuple[object, ...]]:
     """All that came of the logs."""
     statements = (
-        "select session_id, header, next_seq, inherited_count from sessions",
+        "select session_id, header from sessions",
         "select seq, count, type, time, data, source_event_seqs, surface_op, raw from events",
         "select seq, at, size, body, first_time, last_time, usage, finish from streams",
         "select seq, pos, shadowed_by from surface_nodes",

@@ -149,7 +149,7 @@ def test_the_inherited_part_of_a_seeded_session_is_known_in_the_store(store: Sto
     log.command()
     import_log(store, log, parentSession="parent", seedLength=cut)
     store.migrate(SESSION_ID)
-    _, found = store.sql("SELECT format_version, inherited_count FROM sessions")
+    _, found = store.sql("SELECT format_version, inherited_count FROM session_bounds")
     assert list(found) == [(0, cut), (2, 9)]
 
 

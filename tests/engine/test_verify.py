@@ -268,7 +268,7 @@ TEXTS += ['{"op":"replace","start":2,"end":0}', "[" * 2000, '{"stream":null}', "
 TEXTS += ['{"turn":1.5,"step":"x","message":[{"content":{}}]}', '{"message":{"content":[7]}}']
 BYTES: list[Any] = [None, b"", b"\xff", b"\n", b"{}", b"\x28\xb5\x2f\xfd"]
 COLUMNS = {
-    "sessions": ("next_seq inherited_count forked_at format_version", "header", "header_raw"),
+    "sessions": ("forked_at format_version", "header", "header_raw"),
     "segments": ("first_seq last_seq owner", "", ""),
     "events": ("seq count time ignorable", "type data source_event_seqs surface_op", "raw"),
     "streams": ("seq at size first_time last_time", "usage finish", "body"),

@@ -167,8 +167,9 @@ said = '{"role":"user","content":[],"id":"x","source":{"kind":"user"}}'
 count = "SELECT json_array_length(dsh_messages('rain-barrel'))"
 before = connection.execute(count).fetchone()[0]
 connection.execute(
-    "INSERT INTO events (session, seq, type, time, data, surface_op) SELECT id, next_seq, "
-    "'user/message', 0, ?, '\\"append\\"' FROM sessions WHERE session_id = 'rain-barrel'", (said,))
+    "INSERT INTO events (session, seq, type, time, data, surface_op) SELECT session, next_seq, "
+    "'user/message', 0, ?, '\\"append\\"' FROM session_bounds WHERE session_id = 'rain-barrel'",
+    (said,))
 assert connection.in_transaction
 assert connection.execute(count).fetchone()[0] == before + 1
 connection.rollback()

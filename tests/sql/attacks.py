@@ -194,23 +194,6 @@ _IDENTITY = {
     "a fork forgets its parent": "UPDATE sessions SET forked_from = NULL WHERE id = 4",
     "a fork moves its boundary": "UPDATE sessions SET forked_at = 1 WHERE id = 4",
 }
-_KEPT = {
-    "a session begins again": "UPDATE sessions SET next_seq = 0 WHERE id = 1",
-    "a session loses its last event": "UPDATE sessions SET next_seq = next_seq - 1 WHERE id = 1",
-    "a session leaves a seq out": "UPDATE sessions SET next_seq = next_seq + 1 WHERE id = 1",
-    "a session leaves its first seq out": "UPDATE sessions SET next_seq = 1 WHERE id = 3",
-    "a fork begins again": "UPDATE sessions SET next_seq = 3 WHERE id = 4",
-    "a session inherits": "UPDATE sessions SET inherited_count = 1 WHERE id = 1",
-    "an empty session inherits": "UPDATE sessions SET inherited_count = 1 WHERE id = 3",
-    "a seeded session inherits more": "UPDATE sessions SET inherited_count = 3 WHERE id = 5",
-    "a seeded session inherits nothing": "UPDATE sessions SET inherited_count = 0 WHERE id = 5",
-    "a new session has a next seq": "INSERT INTO sessions"
-    " (session_id, format_version, created_at, header, next_seq) VALUES ('n', 4, 0, '{}', 5)",
-    "a new session has no next seq": "INSERT INTO sessions"
-    " (session_id, format_version, created_at, header, next_seq) VALUES ('n', 4, 0, '{}', NULL)",
-    "a new session inherits": "INSERT INTO sessions (session_id, format_version, created_at,"
-    " header, inherited_count) VALUES ('n', 4, 0, '{}', 5)",
-}
 _EXISTS = {
     "a session enters twice": SESSION + "('s1', 4, 0, '{}')",
     "a session takes over a number": ID_SESSION + "(1, 'n', 4, 0, '{}')",
@@ -366,7 +349,6 @@ _BY_CODE = {
     "run-invalid": _RUN,
     "op-invalid": _OP,
     "session-identity-is-fixed": _IDENTITY,
-    "next-seq-is-kept-by-triggers": _KEPT,
     "session-exists": _EXISTS,
     "session-number-invalid": _NUMBER,
     "session-id-invalid": _SESSION_ID,

@@ -38,7 +38,8 @@ SURFACE_AT = (
 )
 LOG = "SELECT seq, count, type FROM event_log WHERE session = :session ORDER BY part, seq"
 SESSION = (
-    "SELECT next_seq, inherited_count, forked_from, forked_at FROM sessions WHERE id = :session"
+    "SELECT b.next_seq, b.inherited_count, s.forked_from, s.forked_at FROM sessions AS s"
+    " JOIN session_bounds AS b ON b.session = s.id WHERE s.id = :session"
 )
 
 

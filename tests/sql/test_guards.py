@@ -132,20 +132,8 @@ def test_right_statements_are_taken(writer: PlainWriter, pragmas: Mapping[str, i
             writer.run("ROLLBACK TO attempt")
             writer.run("RELEASE attempt")
         writer.run(sql)
-    [[inherited]] = writer.run("SELECT inherited_count FROM sessions WHERE session_id = 'seeded'")
-    assert inherited == 5
-
-
-def test_what_triggers_keep_cannot_be_nothing(kept: PlainWriter) -> None:
-    before = dump(kept)
-    for column in ("next_seq", "inherited_count"):
-        for sql in spell("UPDATE sessions SET next_seq = NULL".replace("next_seq", column)):
-            if "IGNORE" in sql:
-                kept.run(sql)
-            else:
-                with pytest.raises(StoreError):
-                    kept.run(sql)
-    assert dump(kept) == before
+    count = "SELECT inherited_count FROM session_bounds WHERE session_id = 'seeded'"
+    assert writer.run(count) == [(5,)]
 
 
 def test_a_session_takes_everything_that_is_its_own_with_it(writer: PlainWriter) -> None:
@@ -188,8 +176,6 @@ def test_a_number_is_never_given_twice_even_if_sqlite_was_made_to_forget_it(
         "INSERT OR REPLACE INTO surface_nodes (session, seq, pos, owner)"
         " VALUES (NEW.session, NEW.seq, 2, NEW.session)",
         "UPDATE surface_nodes SET shadowed_by = NEW.seq WHERE session = NEW.session AND seq = 2",
-        "UPDATE sessions SET next_seq = next_seq + 2 WHERE id = NEW.session",
-        "UPDATE sessions SET inherited_count = NEW.seq WHERE id = NEW.session",
         "DELETE FROM events WHERE session = NEW.session",
     ],
 )

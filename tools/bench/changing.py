@@ -55,7 +55,7 @@ FROM source.events WHERE session = 1;
 
 _FORK_BY_SQL = """
 INSERT INTO forks (session_id, created_at, header, parent, at)
-SELECT ?, 0, ?, id, next_seq - 1 FROM sessions WHERE id = 1
+SELECT ?, 0, ?, session, next_seq - 1 FROM session_bounds WHERE session = 1
 """
 
 

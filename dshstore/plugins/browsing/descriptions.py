@@ -25,6 +25,7 @@ MEANINGS: Mapping[str, str] = {
     "provenance": "One row: one citation: event seq was made of event source_seq.",
     "quarantine": "One row: one piece of a broken log that a salvage set aside.",
     "segments": "One row: whose rows hold which part of a session's log.",
+    "session_bounds": "One row: how many events one session has, and how many it inherited.",
     "sessions": "One row: one generation of one session's log.",
     "sessions_overview": "One row: one session at a glance.",
     "shadowed": "One row: what is no longer on a session's surface, and what took its place.",
