@@ -147,8 +147,10 @@ class Database:
 
     def execute_script(self, sql: str) -> None:
         """Run statements without parameters, such as those that build a store."""
-        with errors(self.path):
+        try:
             self._connection.execute(sql)
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
 
     def query(self, statement: Statement, parameters: Parameters = ()) -> list[Row]:
         """All rows of one statement; none for a text that no column can hold."""
@@ -185,7 +187,8 @@ class Database:
         refused, so many rows go into one. A refused one is tried again row by row.
         """
         at = 0
-        for width in _ROWS_AT_ONCE if rows and isinstance(rows[0], tuple) else ():
+        several_fit = len(rows) >= _ROWS_AT_ONCE[-1] and isinstance(rows[0], tuple)
+        for width in _ROWS_AT_ONCE if several_fit else ():
             sql = statement.for_rows(width)
             while sql is not None and len(rows) - at >= width:
                 several = rows[at : at + width]
