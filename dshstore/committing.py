@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from dshstore.db import Database, Durability
+from dshstore.engine import append, read
 from dshstore.errors import Conflict
 from dshstore.model import StoredEvent
-
-if TYPE_CHECKING:
-    from dshstore.engine import read
 
 
 class Committer:
@@ -38,8 +35,6 @@ class Committer:
         What of it is in the store already (an interrupt hid that) is passed over. Raises Conflict,
         EventRefused, and what keeps it from being written.
         """
-        from dshstore.engine import append, read  # not for every store that is opened
-
         with self._free:
             if self._own is None:
                 self._own = self._database.open_another(self._durability)

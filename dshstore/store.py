@@ -12,13 +12,10 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, get_args
-from weakref import WeakSet
 
 from dshstore import schema
-from dshstore.committing import Committer
 from dshstore.db import Database, Durability, Parameters, Row, check_output
 from dshstore.engine import overview
-from dshstore.errors import StoreError
 from dshstore.formats.dsh.limits import DEFAULT_LIMITS, Limits
 from dshstore.model import CURRENT_FORMAT, MAX_DELAY
 
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from dshstore.engine.searching.sidefile import Progress as SearchProgress
     from dshstore.engine.sources import Progress
     from dshstore.live import LiveSession
+    from dshstore.opened import LiveSessions
     from dshstore.session import Session
 
 
@@ -40,8 +38,8 @@ class Store:
 
     def __init__(self, database: Database, durability: Durability = "FULL") -> None:
         self._database = database
-        self._committer = Committer(database, durability)
-        self._live: WeakSet[LiveSession] = WeakSet()
+        self._durability = durability
+        self._opened: LiveSessions | None = None
 
     def __repr__(self) -> str:
         return f"<Store {self.path}>"
@@ -63,15 +61,8 @@ class Store:
         Raises what kept a session from being flushed, after closing the others; that session
         and the store stay open then.
         """
-        failures = []
-        for session in list(self._live):
-            try:
-                session.close()
-            except StoreError as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
-        self._committer.close()
+        if self._opened is not None:
+            self._opened.close()
         self._database.close()
 
     def import_log(
@@ -284,10 +275,10 @@ class Store:
         from dshstore.engine import read
 
         row = self._find(session_id)
-        live = [session for session in self._live if session.session_id == row.session_id]
-        for session in live:
-            session.flush()
-        return read.reload(self._database, row) if live else row
+        if self._opened is None:
+            return row
+        self._opened.flush(row.session_id)
+        return read.reload(self._database, row)
 
     def repair(self, session_id: str) -> list[dict[str, Any]]:
         """Close the turn in which a session was interrupted; the events that were appended.
@@ -308,18 +299,10 @@ class Store:
     def _open_live(
         self, row: SessionRow, commit_each: bool, max_delay: float, **resumed: Any
     ) -> LiveSession:
-        from dshstore.live import LiveSession
+        from dshstore.opened import LiveSessions
 
-        session = LiveSession(
-            self._database,
-            row,
-            self._committer,
-            commit_each=commit_each,
-            max_delay=max_delay,
-            **resumed,
-        )
-        self._live.add(session)
-        return session
+        self._opened = self._opened or LiveSessions(self._database, self._durability)
+        return self._opened.open(row, commit_each=commit_each, max_delay=max_delay, **resumed)
 
     def sessions(
         self,

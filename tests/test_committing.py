@@ -11,6 +11,7 @@ import pytest
 
 import dshstore
 from dshstore import StoreError
+from dshstore.committing import Committer
 
 #: Longer than any test: nothing is written before a flush.
 NEVER = 3600.0
@@ -108,10 +109,11 @@ def test_a_session_that_was_forgotten_is_written_after_its_store_was_closed(
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_child_waits_for_no_thread_of_its_parent(tmp_path: Path) -> None:
     store = dshstore.open(tmp_path / "garden.db")
-    with store._committer._free:
+    committer = Committer(store._database, "FULL")
+    with committer._free:
         child = os.fork()
         if not child:
-            store._committer.close()
+            committer.close()
             os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     store.close()

@@ -112,6 +112,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "turns",
         "attempt",
         "live",
+        "opened",
         "store",
         "charts.palette",
         "charts.svg",
