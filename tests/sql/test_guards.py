@@ -198,3 +198,38 @@ def test_a_trigger_of_a_connections_own_cannot_use_the_moment_when_an_event_ente
         with pytest.raises(StoreError):
             writer.run(sql)
         assert dump(writer) == before, sql
+
+
+LAST = {
+    "an append": attacks.SURFACE + "(1, 6, 'user/message', 0, '{}', NULL, '\"append\"')",
+    "a replace": attacks.SURFACE
+    + "(1, 6, 'user/message', 0, '{}', '[2,4]',"
+    + ' \'{"op":"replace","startSeq":2,"endSeq":4}\')',
+    "no surface event": attacks.EVENT + "(1, 6, 'turn/end', 0, '{}')",
+    "an opaque append": attacks.OPAQUE + "(1, 6, 'x/y', 0, '{}', 1, NULL, '\"append\"')",
+    "an opaque replace": attacks.OPAQUE
+    + "(1, 6, 'x/y', 0, '{}', 1, '[2]', '{\"op\":\"replace\",\"startSeq\":2,\"endSeq\":2}')",
+    "an end-seed": attacks.EVENT + "(1, 6, 'session/end-seed', 0, '{\"inherited\":true}')",
+}
+
+
+@pytest.mark.parametrize("last", LAST.values(), ids=LAST)
+def test_a_surface_is_closed_as_soon_as_its_last_event_has_entered(
+    writer: PlainWriter, last: str
+) -> None:
+    writer.run(last)
+    before = dump(writer)
+    for attack in (
+        *(f"{attacks.NODE}(1, {seq}, {pos}, 1)" for seq in (1, 5, 6, 7) for pos in (0, 2, 6)),
+        *(
+            f"UPDATE surface_nodes SET shadowed_by = {seq} WHERE session = 1 AND seq = {node}"
+            for seq in (5, 6, 7)
+            for node in (2, 3, 5)
+        ),
+        attacks.SPAN + '(1, 6, \'{"startSeq":3,"endSeq":5}\')',
+        "UPDATE surface_nodes SET shadowed_by = NULL WHERE session = 1 AND seq = 2",
+    ):
+        for sql in spell(attack):
+            with pytest.raises(StoreError, match="surface-is-kept-by-triggers|UNIQUE"):
+                writer.run(sql)
+            assert dump(writer) == before, sql
