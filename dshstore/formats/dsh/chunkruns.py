@@ -189,6 +189,8 @@ class _DeltaRow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 _decode_deltas = msgspec.json.Decoder(_DeltaRow).decode_lines
+_encode = msgspec.json.Encoder().encode
+_COUNTS = frozenset({int})
 
 
 def read_chunk(payload: bytes) -> tuple[int, int, dict[str, Any]] | None:
@@ -268,11 +270,13 @@ class Run:
         seq, turn, step = self.seq + self.count, self.turn, self.step
         if self.count + count > MAX_MEMBERS or seq + count > MAX_SAFE:
             return False
+        ends: list[_Chunk] = []
         for number, row in enumerate(rows, seq):
             delta = row.data
             if row.seq != number or delta.turn != turn or delta.step != step:
                 return False
-        ends = [chunk for row in rows if (chunk := row.data.chunk).type in _ENDS]
+            if delta.chunk.type in _ENDS:
+                ends.append(delta.chunk)
         if any(chunk.type == "finish" for chunk in ends if chunk is not rows[-1].data.chunk):
             return False
         self._append(lines, count, rows[-1].time)
@@ -289,8 +293,7 @@ class Run:
     def _note(self, kind: Any, usage: Any, reason: Any) -> None:
         """Takes in what a chunk says of the attempt."""
         if kind == "usage":
-            text = dump(usage) if isinstance(usage, dict) else None
-            self._usage = text and (readable(text) or text)
+            self._usage = _spell(usage) if isinstance(usage, dict) else None
         elif kind == "finish":
             found = reason.get("kind") if isinstance(reason, dict) else None
             self._finish = found if isinstance(found, str) else None
@@ -328,6 +331,13 @@ def begin_run(line: bytes, seq: int, place: Place) -> Run | None:
     if turn is None or step is None:
         return None
     return Run(seq, turn, step, row.time, place)
+
+
+def _spell(usage: dict[str, Any]) -> str:
+    """The JSON text of a usage, as every SQLite reads it."""
+    counts = _COUNTS.issuperset(map(type, usage.values()))
+    text = _encode(usage).decode() if counts else dump(usage)
+    return readable(text) or text if "\\u0000" in text else text
 
 
 def _has_long(lines: bytes) -> bool:
