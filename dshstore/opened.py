@@ -30,11 +30,12 @@ class LiveSessions:
         self._sessions.add(session)
         return session
 
-    def flush(self, session_id: str) -> None:
-        """Write out what was appended to a session here, in any generation."""
-        for session in list(self._sessions):
-            if session.session_id == session_id:
-                session.flush()
+    def flush(self, session_id: str) -> bool:
+        """Write out what was appended to a session here, in any generation; whether one is open."""
+        of_it = [session for session in self._sessions if session.session_id == session_id]
+        for session in of_it:
+            session.flush()
+        return bool(of_it)
 
     def close(self) -> None:
         """Close all; doing so twice is harmless.

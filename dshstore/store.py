@@ -275,10 +275,8 @@ class Store:
         from dshstore.engine import read
 
         row = self._find(session_id)
-        if self._opened is None:
-            return row
-        self._opened.flush(row.session_id)
-        return read.reload(self._database, row)
+        written = self._opened is not None and self._opened.flush(row.session_id)
+        return read.reload(self._database, row) if written else row
 
     def repair(self, session_id: str) -> list[dict[str, Any]]:
         """Close the turn in which a session was interrupted; the events that were appended.

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import structs
+
 from dshstore.db import Database
 from dshstore.engine import append, read, repair
-from dshstore.errors import ForkRefused, RuleBroken, SessionNotFound
+from dshstore.errors import ForkRefused, RuleBroken
 from dshstore.formats.dsh import header as headers
 from dshstore.formats.dsh import rows
 from dshstore.model import Header, StoredEvent
@@ -41,11 +43,12 @@ def fork_session(
     if not allow_unknown and (unknown := read.first_unknown(database, parent, boundary)):
         raise unknown
     header = _header(parent, boundary, session_id, created_at)
+    made: list[read.SessionRow] = []
     try:
-        database.write(_items(database, parent, boundary, header))
+        database.write(_items(database, parent, boundary, header, made))
     except RuleBroken as error:
         raise append.refusal(error, session_id) from error
-    return _generation(database, header)
+    return made[0]
 
 
 def _header(parent: read.SessionRow, boundary: int, session_id: str, created_at: int) -> Header:
@@ -62,15 +65,36 @@ def _header(parent: read.SessionRow, boundary: int, session_id: str, created_at:
 
 
 def _items(
-    database: Database, parent: read.SessionRow, boundary: int, header: Header
+    database: Database,
+    parent: read.SessionRow,
+    boundary: int,
+    header: Header,
+    made: list[read.SessionRow],
 ) -> Iterator[append.Item]:
-    """What the transaction writes; it reads the fork as soon as it stands there."""
-    key = append.next_key(database)
-    shared = (parent.key, boundary) if boundary >= 0 else (None, None)
-    yield append.new_session(
-        key, header, runtime=parent.runtime, forked_from=shared[0], forked_at=shared[1]
+    """What the transaction writes; it reads the fork as soon as it stands there.
+
+    `made` gets the row of the fork as it is in the end.
+    """
+    fork = read.SessionRow(
+        key=append.next_key(database),
+        session_id=header.session_id,
+        format_version=header.version,
+        created_at=header.created_at,
+        header=header.text,
+        header_raw=header.raw,
+        runtime=parent.runtime,
+        next_seq=boundary + 1,
+        inherited_count=boundary + 1,
+        forked_from=parent.key if boundary >= 0 else None,
+        forked_at=boundary if boundary >= 0 else None,
     )
-    fork = _generation(database, header)
+    yield append.new_session(
+        fork.key,
+        header,
+        runtime=fork.runtime,
+        forked_from=fork.forked_from,
+        forked_at=fork.forked_at,
+    )
     tracker = repair.follow_open_turn(database, fork)
     if tracker.turn is not None and fork.format_version < repair.FIRST_CLASS_RESULTS:
         raise ForkRefused(parent.session_id, boundary, tracker.turn, fork.format_version)
@@ -85,11 +109,5 @@ def _items(
     if tracker.turn is not None:
         closers = tracker.closers(fork.format_version, "forked")
         begun += repair.store_lines(closers, fork.format_version)
-    yield from append.Batches(begun).items(key)
-
-
-def _generation(database: Database, header: Header) -> read.SessionRow:
-    for row in read.generations(database, header.session_id):
-        if row.format_version == header.version:
-            return row
-    raise SessionNotFound(header.session_id)
+    yield from append.Batches(begun).items(fork.key)
+    made.append(structs.replace(fork, next_seq=fork.next_seq + len(begun)))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import dshstore
 from dshstore import EventNotFound, ForkRefused, SessionExists, Store, UnknownEvent, fold
+from dshstore.engine import read
 from tests.logs import EventDict, LogBuilder, make_header, text, write_log
 
 CALL = {"type": "tool-call", "id": "c1", "name": "shell", "arguments": "{}"}
@@ -50,6 +51,10 @@ def rows_of(store: Store, session: dshstore.Session) -> int:
     return int(count)
 
 
+def stored(store: Store, session: dshstore.Session) -> read.SessionRow:
+    return store.session(session.session_id)._row
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_fork_shares_the_events_and_marks_the_cut(store: Store, version: int) -> None:
     log = a_turn(version)
@@ -69,6 +74,7 @@ def test_a_fork_shares_the_events_and_marks_the_cut(store: Store, version: int) 
         {"type": "session/end-seed", "seq": end, "time": last["time"], "data": mark}
     ]
     assert list(fork.events(0, end - 1)) == list(store.session("beans").events())
+    assert fork._found == stored(store, fork)
     assert rows_of(store, fork) == 1
     assert fork.surface == store.session("beans").surface
     assert fork.messages() == store.session("beans").messages()
@@ -116,6 +122,7 @@ def test_a_fork_is_as_the_parent_was(tmp_path_factory: pytest.TempPathFactory, d
         earlier = data.draw(st.integers(0, at))
         assert fork.messages(earlier) == parent.messages(earlier)
         assert fork.closers() == []
+        assert fork._found == stored(store, fork)
         assert list(store.verify("shoot")) == []
 
 
@@ -133,6 +140,7 @@ def test_an_open_turn_is_closed_in_the_fork_for_the_cause_of_the_fork(store: Sto
     assert not_started["data"]["error"]["code"] == "TOOL_NOT_STARTED"
     assert not_started["data"]["message"]["id"] == f"forked-tool-result-c2-{started + 3}"
     assert (step_end["type"], turn_end["data"]["reason"]) == ("step/end", {"kind": "forked"})
+    assert fork._found == stored(store, fork)
     assert {e["time"] for e in fork.events(started)} == {log.events[started]["time"]}
     assert fork.start_turn() == 2
     lines = b"".join(fork.log())
@@ -164,6 +172,7 @@ def test_a_session_without_events_can_be_forked(store: Store, version: int) -> N
     [mark] = fork.events()
     assert mark["type"] == "session/end-seed"
     assert mark["seq"] == 0
+    assert fork._found == stored(store, fork)
     assert fork.user("hello") == 1
 
 
