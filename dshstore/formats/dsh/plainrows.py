@@ -6,7 +6,6 @@ this way, `rows` takes all others, runs of token deltas among them. It exists fo
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 import msgspec
@@ -39,8 +38,8 @@ _NULL = b"null"
 
 _APPENDED = b',"surfaceOp":"append"}'
 
-#: Of a JSON text without its strings: whether it has a number that can be spelled in two ways.
-_find_odd_number = re.compile(rb"[0-9][.eE]|-0|[0-9]{16}").search
+#: From here on a number has 16 digits, and may not be the one that JavaScript makes of it.
+_LONG = 10**15
 
 
 class _PlainRow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -78,7 +77,7 @@ def read_plain(line: bytes, seq: int, version: int, place: Place) -> StoredEvent
     if (
         not short.endswith(after)
         or not short[:begin].isascii()
-        or (row.type == "tool/result" and has_odd_number(payload))
+        or (row.type == "tool/result" and _has_odd_number(row.data))
     ):
         return None
     part = None
@@ -94,13 +93,6 @@ def read_plain(line: bytes, seq: int, version: int, place: Place) -> StoredEvent
         return None
     ignorable = None if row.ignorable is UNSET else 1
     return StoredEvent(seq, 1, row.type, row.time, data, sources, op, ignorable, None, part, *place)
-
-
-def has_odd_number(payload: bytes) -> bool:
-    """Whether it has a number that is, or may be, not spelled as the number itself is."""
-    if b"\\" in payload:
-        payload = payload.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return _find_odd_number(b"".join(payload.split(b'"')[::2])) is not None
 
 
 def _read(line: bytes) -> _PlainRow | None:
@@ -157,3 +149,17 @@ def _read_stream(stream: bytes, at: int) -> StreamPart | None:
         return None
     figures = summarize_plain(stream)
     return None if figures is None else make_part(at, stream, figures)
+
+
+def _has_odd_number(value: Any) -> bool:
+    """Whether a number in it can be spelled in two ways."""
+    values = [value]
+    for value in values:  # which grows meanwhile
+        kind = type(value)
+        if kind is dict:
+            values.extend(value.values())
+        elif kind is list:
+            values.extend(value)
+        elif kind is float or (kind is int and not -_LONG < value < _LONG):
+            return True
+    return False

@@ -8,6 +8,7 @@ session's surface are the store's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ from dshstore.formats.dsh.envelope import (
     refusal_of,
     write_line,
 )
-from dshstore.formats.dsh.plainrows import has_odd_number, read_plain
+from dshstore.formats.dsh.plainrows import read_plain
 from dshstore.formats.dsh.references import read_sources, read_surface_op, write_sources
 from dshstore.jsontext import (
     JsonError,
@@ -48,6 +49,9 @@ from dshstore.jsontext import (
     readable,
 )
 from dshstore.model import Block, StoredEvent, StreamPart
+
+#: Of a JSON text without its strings: whether it has a number that can be spelled in two ways.
+_has_odd_number = re.compile(rb"[0-9][.eE]|-0|[0-9]{16}").search
 
 #: What the row that settles an attempt has and a delta has not: quotes in strings are escaped.
 _SETTLED = b'"assistant/message"'
@@ -349,9 +353,15 @@ def _column(payload: bytes, kind: str) -> tuple[str, bool]:
     """The text to store for the payload, and whether it is another."""
     text = decoded(payload)
     stored = readable(payload) or text
-    if kind == "tool/result" and has_odd_number(payload):
+    if kind == "tool/result" and _has_odd_number(_without_strings(payload)):
         stored = canonical(stored)  # SQL compares the fields of a rewritten result as text
     return stored, stored != text
+
+
+def _without_strings(payload: bytes) -> bytes:
+    if b"\\" in payload:
+        payload = payload.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b"".join(payload.split(b'"')[::2])
 
 
 def _moved(part: StreamPart, data: str) -> StreamPart | None:
