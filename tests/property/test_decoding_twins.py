@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dshstore.errors import LogRefused
@@ -235,3 +235,20 @@ def test_where_a_log_is_cut_into_blocks_makes_no_difference(
 ) -> None:
     version, data = log
     assert outcome(together(data, version, cuts)) == outcome(together(data, version, []))
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(0, 1499), st.sampled_from(ODDITIES)), max_size=3))
+def test_odd_lines_in_a_long_run_are_found_wherever_they_stand(
+    odd: list[tuple[int, Callable[[bytes], bytes]]],
+) -> None:
+    chunk = {"type": "text-delta", "index": 0, "text": "beans " * 9}
+    data = {"turn": 1, "step": 1, "chunk": chunk}
+    lines = [
+        write_line({"type": "assistant/chunk", "seq": seq, "time": 9 + seq, "data": data})
+        for seq in range(1500)
+    ]
+    for at, oddity in odd:
+        lines[at] = oddity(lines[at])
+    log = b"".join(lines)
+    assert outcome(together(log, 0, [])) == outcome(one_by_one(log, 0))
