@@ -41,6 +41,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "formats.dsh.cutting",
         "formats.dsh.chunkruns",
         "formats.dsh.plainrows",
+        "formats.dsh.columns",
         "formats.dsh.rows",
         "formats.dsh.direct",
         "formats.dsh.shapes",

@@ -12,7 +12,7 @@ from threading import get_ident
 
 import msgspec
 import zstandard
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType, structs
 
 from dshstore.errors import CorruptStore
 from dshstore.formats.dsh.envelope import UNREADABLE, member_spans
@@ -75,6 +75,12 @@ def make_part(at: int, stream: bytes, figures: Summary) -> StreamPart:
         figures.usage,
         figures.finish,
     )
+
+
+def move_part(part: StreamPart, data: str) -> StreamPart | None:
+    """The part with its place in other `data`; None if that has no place for it."""
+    span = member_spans(data.encode()).get("stream")
+    return None if span is None else structs.replace(part, at=span[0])
 
 
 def put_back(data: bytes, part: StreamPart) -> bytes:

@@ -2,17 +2,16 @@
 
 This module decides what of a row goes into which column, when its line has to be kept besides
 (`raw`), and that the seqs of a log have no gap. The lines come from `frames`, their members from
-`envelope`, runs of token deltas from `chunkruns`, streams from `cutting`. Rules that need the
-session's surface are the store's.
+`envelope`, runs of token deltas from `chunkruns`, streams from `cutting`; `plainrows` takes lines
+without oddities a shorter way. Rules that need the session's surface are the store's.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import UNSET, Raw, structs
+from msgspec import UNSET, Raw
 
 from dshstore.errors import CorruptStore, LogRefused
 from dshstore.formats.dsh.chunkruns import (
@@ -23,7 +22,8 @@ from dshstore.formats.dsh.chunkruns import (
     first_lines,
     read_chunk,
 )
-from dshstore.formats.dsh.cutting import SETTLEMENTS, cut_stream, put_back, unpack
+from dshstore.formats.dsh.columns import column_text, whole_text
+from dshstore.formats.dsh.cutting import SETTLEMENTS, cut_stream, move_part, put_back, unpack
 from dshstore.formats.dsh.envelope import (
     CHUNK,
     PackedRow,
@@ -32,26 +32,14 @@ from dshstore.formats.dsh.envelope import (
     RowRefused,
     after_payload,
     check_event,
-    member_spans,
     read_row,
     refusal_of,
     write_line,
 )
 from dshstore.formats.dsh.plainrows import read_plain
 from dshstore.formats.dsh.references import read_sources, read_surface_op, write_sources
-from dshstore.jsontext import (
-    JsonError,
-    canonical,
-    decoded,
-    dump,
-    dump_bytes,
-    parse,
-    readable,
-)
+from dshstore.jsontext import JsonError, dump_bytes, parse
 from dshstore.model import Block, StoredEvent, StreamPart
-
-#: Of a JSON text without its strings: whether it has a number that can be spelled in two ways.
-_has_odd_number = re.compile(rb"[0-9][.eE]|-0|[0-9]{16}").search
 
 #: What the row that settles an attempt has and a delta has not: quotes in strings are escaped.
 _SETTLED = b'"assistant/message"'
@@ -326,12 +314,12 @@ def _event(row: Row, version: int, line: bytes | None, place: Place) -> StoredEv
     rest, part = payload, None
     if version >= 2 and row.type in SETTLEMENTS and (cut := cut_stream(payload)):
         rest, part = cut
-    data, odd = _column(rest, row.type)
+    data, odd = column_text(rest, row.type)
     if odd and part is not None:
-        part = _moved(part, data)
+        part = move_part(part, data)
     kind = row.type
     if not kind.isascii():
-        kind = _whole(kind)
+        kind = whole_text(kind)
         odd = odd or kind != row.type
     ignorable, sources, op, after = None, None, None, b"}"
     if not _is_bare(row):
@@ -347,34 +335,6 @@ def _event(row: Row, version: int, line: bytes | None, place: Place) -> StoredEv
         line = written_line
     raw = line if odd or line != written_line else None
     return StoredEvent(row.seq, 1, kind, row.time, data, sources, op, ignorable, raw, part, *place)
-
-
-def _column(payload: bytes, kind: str) -> tuple[str, bool]:
-    """The text to store for the payload, and whether it is another."""
-    text = decoded(payload)
-    stored = readable(payload) or text
-    if kind == "tool/result" and _has_odd_number(_without_strings(payload)):
-        stored = canonical(stored)  # SQL compares the fields of a rewritten result as text
-    return stored, stored != text
-
-
-def _without_strings(payload: bytes) -> bytes:
-    if b"\\" in payload:
-        payload = payload.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b"".join(payload.split(b'"')[::2])
-
-
-def _moved(part: StreamPart, data: str) -> StreamPart | None:
-    """The part with its place in other `data`; None if that has no place for it."""
-    span = member_spans(data.encode()).get("stream")
-    return None if span is None else structs.replace(part, at=span[0])
-
-
-def _whole(text: str) -> str:
-    """The text with U+FFFD for half a surrogate pair, which no column can hold."""
-    quoted = dump(text)
-    whole: str = parse(readable(quoted) or quoted)
-    return whole
 
 
 def _is_bare(row: Row) -> bool:
