@@ -12,7 +12,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from dshstore.formats.dsh.cutting import SHORT, make_part
-from dshstore.formats.dsh.envelope import UNREADABLE, Count, Place, Safe, after_payload
+from dshstore.formats.dsh.envelope import (
+    UNREADABLE,
+    Count,
+    Place,
+    RowRefused,
+    Safe,
+    after_payload,
+)
 from dshstore.formats.dsh.references import read_sources, read_surface_op, write_sources
 from dshstore.jsontext import MAX_DEPTH, READABLE_DEPTH, count_openers
 from dshstore.model import StoredEvent, StreamPart
@@ -59,10 +66,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def read_plain(line: bytes, seq: int, version: int, place: Place) -> StoredEvent | None:
-    """What `rows` makes of the line, which is UTF-8, if it is of event `seq`; None: ask it.
-
-    Raises `RowRefused` for sources that no log may have.
-    """
+    """What `rows` makes of the line, if it is of event `seq`; None: ask it."""
     if version < 2 and line.startswith(_DELTAS):
         return None
     settles = version >= 2 and line.startswith(_SETTLEMENTS)
@@ -121,7 +125,10 @@ def _read_rest(row: _PlainRow, version: int) -> tuple[str | None, str | None, by
     sources, op, written = None, None, None
     if row.sourceEventSeqs is not UNSET:
         text = _encode(row.sourceEventSeqs)
-        sources = read_sources(text, row.seq, version)
+        try:
+            sources = read_sources(text, row.seq, version)
+        except RowRefused:
+            return None
         written = write_sources(sources, version)
         if written != text.decode():
             return None
