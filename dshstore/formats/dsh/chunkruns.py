@@ -324,6 +324,7 @@ def begin_run(line: bytes, seq: int, place: Place) -> Run | None:
     if not line.startswith(_BEGIN) or len(line) > MAX_DEPTH or b"-0" in line:
         return None
     try:
+        line.decode()  # one that was read on its own need not be UTF-8
         [row] = _decode_deltas(line)
     except (ValueError, *UNREADABLE):
         return None

@@ -485,6 +485,11 @@ def test_every_line_of_a_run_is_a_row_of_its_own() -> None:
             assert refusal([chunk(2), chunk(3), first, second], next_seq=2).line == 4
 
 
+def test_a_line_on_its_own_that_is_not_utf8_is_refused() -> None:
+    for line in (chunk(0), event("a", "x", 0).encode()):
+        assert "UTF-8" in refusal([line.replace(b'"x"', b'"\xff"')]).reason
+
+
 def test_a_gap_is_refused_with_both_seqs() -> None:
     assert "seq 2, expected 1" in refusal([chunk(0), chunk(2)]).reason
     assert "seq 4, expected 9" in refusal([chunk(4)], 0, 9).reason
