@@ -200,7 +200,7 @@ def outcome(events: Iterator[StoredEvent]) -> list[object]:
 
 def together(data: bytes, version: int, cuts: Iterable[int]) -> Iterator[StoredEvent]:
     ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]
-    chosen = sorted({ends[cut % len(ends)] for cut in cuts} | {0, len(data)} if ends else {0})
+    chosen = sorted({0, len(data)} | {ends[cut % len(ends)] for cut in cuts if ends})
     return RowDecoder(version).decode(
         Block(data[start:end], 2 + data.count(b"\n", 0, start), 100 + start)
         for start, end in pairwise(chosen)

@@ -270,6 +270,8 @@ class Run:
         seq, turn, step = self.seq + self.count, self.turn, self.step
         if self.count + count > MAX_MEMBERS or seq + count > MAX_SAFE:
             return False
+        if not (turn and step) and b"-0" in lines:  # which msgspec takes for 0
+            return False
         ends: list[_Chunk] = []
         for number, row in enumerate(rows, seq):
             delta = row.data
