@@ -25,7 +25,7 @@ APPLICATION_ID = 0x64736873
 SCHEMA_VERSION = 1
 
 #: SHA-256 of all these objects at SCHEMA_VERSION: a test holds the two together.
-SCHEMA_DIGEST = "6cf265e59873fa869e913ba0738242c4f7f6c855abf262fc43f1350a5a38669a"
+SCHEMA_DIGEST = "36afe5985b63ffb9c13cedda87a5869102431f33dba1fa4eb6aade09e6520f84"
 
 
 class _Statements(msgspec.Struct, frozen=True):

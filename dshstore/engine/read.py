@@ -198,7 +198,7 @@ def first_unknown(
         unknown += [
             (seq, type)
             for type, seq in database.query(_SQL.types_present, part)
-            if not vocabulary.is_known(type, session.format_version)
+            if seq is not None and not vocabulary.is_known(type, session.format_version)
         ]
     return UnknownEvent(*min(unknown)) if unknown else None
 
@@ -262,7 +262,10 @@ def _text(data: bytes) -> str:
 
 
 def _offloaded(database: Database, session: SessionRow, at: int | None) -> dict[int, set[int]]:
-    if session.format_version < derive.OFFLOADS_SINCE:
+    if (
+        session.format_version < derive.OFFLOADS_SINCE
+        or last_of_type(database, session, "image/offload") is None
+    ):
         return {}
     last = MAX_SAFE if at is None else at
     found = stored_events(database, session, last=last, type="image/offload")

@@ -1,21 +1,31 @@
+-- Of session_bounds one column at a time: SQLite makes anew the plan of a join with it at each call.
+
 -- session_by_key: one generation of a session, by its number
-SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime, b.next_seq, b.inherited_count, s.forked_from, s.forked_at
-  FROM sessions AS s JOIN session_bounds AS b ON b.session = s.id
+SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime,
+       (SELECT next_seq FROM session_bounds WHERE session = s.id), (SELECT inherited_count FROM session_bounds WHERE session = s.id),
+       s.forked_from, s.forked_at
+  FROM sessions AS s
  WHERE s.id = :key;
 
 -- session_by_id: the generations of one session, the highest first
-SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime, b.next_seq, b.inherited_count, s.forked_from, s.forked_at
-  FROM sessions AS s JOIN session_bounds AS b ON b.session = s.id
+SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime,
+       (SELECT next_seq FROM session_bounds WHERE session = s.id), (SELECT inherited_count FROM session_bounds WHERE session = s.id),
+       s.forked_from, s.forked_at
+  FROM sessions AS s
  WHERE s.session_id = :session_id ORDER BY s.format_version DESC;
 
 -- session_by_prefix: the generations of all sessions whose id begins so
-SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime, b.next_seq, b.inherited_count, s.forked_from, s.forked_at
-  FROM sessions AS s JOIN session_bounds AS b ON b.session = s.id
+SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime,
+       (SELECT next_seq FROM session_bounds WHERE session = s.id), (SELECT inherited_count FROM session_bounds WHERE session = s.id),
+       s.forked_from, s.forked_at
+  FROM sessions AS s
  WHERE substr(s.session_id, 1, length(:prefix)) = :prefix ORDER BY s.session_id, s.format_version DESC;
 
 -- sessions: all generations of all sessions
-SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime, b.next_seq, b.inherited_count, s.forked_from, s.forked_at
-  FROM sessions AS s JOIN session_bounds AS b ON b.session = s.id
+SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime,
+       (SELECT next_seq FROM session_bounds WHERE session = s.id), (SELECT inherited_count FROM session_bounds WHERE session = s.id),
+       s.forked_from, s.forked_at
+  FROM sessions AS s
  ORDER BY s.session_id, s.format_version DESC;
 
 -- segments: the parts of a session's log, in order
@@ -68,15 +78,15 @@ SELECT e.seq, e.type, CAST(e.data AS BLOB), e.raw,
    AND n.seq <= :at AND (n.shadowed_by IS NULL OR n.shadowed_by > :at)
  ORDER BY n.pos;
 
--- types_present: the event types of one part of a log, each with its first event, found by skipping through the index
+-- types_present: the event types of the store, each with its first event in one part of a log (NULL where it has none), found by skipping through the index
 WITH RECURSIVE types (type) AS (
   SELECT min(type) FROM events
   UNION ALL
-  SELECT (SELECT min(type) FROM events WHERE type > types.type) FROM types WHERE types.type IS NOT NULL)
+  SELECT (SELECT type FROM events WHERE type > types.type ORDER BY type LIMIT 1) FROM types WHERE types.type IS NOT NULL)
 SELECT type, (SELECT min(e.seq) FROM events AS e
                WHERE e.type = types.type AND e.session = :owner AND e.seq BETWEEN :first AND :last
                  AND e.ignorable IS NULL) AS seq
-  FROM types WHERE type IS NOT NULL AND seq IS NOT NULL;
+  FROM types WHERE type IS NOT NULL;
 
 -- last_of_type: the last event of one type
 SELECT e.seq

@@ -17,12 +17,20 @@ BEGIN
   SELECT NEW.id, first_seq, min(last_seq, NEW.forked_at), owner
     FROM segments WHERE session = NEW.forked_from AND first_seq <= NEW.forked_at;
 
+  -- the nodes that are live now, and those that a replace behind the boundary, if any event is there, has shadowed since
   INSERT INTO surface_nodes (session, seq, pos, owner)
   SELECT NEW.id, n.seq, n.pos, n.owner
     FROM segments AS g
-    JOIN surface_nodes AS n ON n.session = g.owner
+    CROSS JOIN surface_nodes AS n INDEXED BY surface_nodes_live
    WHERE g.session = NEW.forked_from AND NEW.forked_at BETWEEN g.first_seq AND g.last_seq
-     AND n.seq <= NEW.forked_at AND (n.shadowed_by IS NULL OR n.shadowed_by > NEW.forked_at);
+     AND n.session = g.owner AND n.shadowed_by IS NULL AND n.seq <= NEW.forked_at
+  UNION ALL
+  SELECT NEW.id, n.seq, n.pos, n.owner
+    FROM segments AS g
+    CROSS JOIN surface_nodes AS n
+   WHERE g.session = NEW.forked_from AND NEW.forked_at BETWEEN g.first_seq AND g.last_seq
+     AND EXISTS (SELECT 1 FROM events WHERE session = g.owner AND seq > NEW.forked_at)
+     AND n.session = g.owner AND n.seq <= NEW.forked_at AND n.shadowed_by > NEW.forked_at;
 
   INSERT INTO segments (session, first_seq, last_seq, owner)
   VALUES (NEW.id, coalesce(NEW.forked_at + 1, 0), 9007199254740991, NEW.id);

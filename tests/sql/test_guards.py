@@ -219,17 +219,14 @@ def test_a_surface_is_closed_as_soon_as_its_last_event_has_entered(
 ) -> None:
     writer.run(last)
     before = dump(writer)
+    shadow = "UPDATE surface_nodes SET shadowed_by ="
     for attack in (
         *(f"{attacks.NODE}(1, {seq}, {pos}, 1)" for seq in (1, 5, 6, 7) for pos in (0, 2, 6)),
-        *(
-            f"UPDATE surface_nodes SET shadowed_by = {seq} WHERE session = 1 AND seq = {node}"
-            for seq in (5, 6, 7)
-            for node in (2, 3, 5)
-        ),
+        *(f"{shadow} {by} WHERE session = 1 AND seq = {n}" for by in (5, 6, 7) for n in (2, 3, 5)),
         attacks.SPAN + '(1, 6, \'{"startSeq":3,"endSeq":5}\')',
-        "UPDATE surface_nodes SET shadowed_by = NULL WHERE session = 1 AND seq = 2",
+        f"{shadow} NULL WHERE session = 1 AND seq = 2",
     ):
         for sql in spell(attack):
-            with pytest.raises(StoreError, match="surface-is-kept-by-triggers|UNIQUE"):
+            with pytest.raises(StoreError, match=r"surface-is-kept-by-triggers|UNIQUE"):
                 writer.run(sql)
             assert dump(writer) == before, sql
