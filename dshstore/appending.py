@@ -13,20 +13,17 @@ import time as clock
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from msgspec import Raw
 
 from dshstore import lossless
-from dshstore.committing import Committer
 from dshstore.db import Database
 from dshstore.engine import read, resuming
 from dshstore.errors import EventRefused, StoreError
 from dshstore.formats.dsh import direct, rows
 from dshstore.formats.dsh.envelope import RowRefused
-from dshstore.model import MAX_DELAY
 from dshstore.session import Session
 from dshstore.writer import Writer
 
@@ -46,11 +43,10 @@ class OpenSession(Session):
         self,
         database: Database,
         row: read.SessionRow,
-        committer: Committer,
+        writer: Writer,
         *,
         standing: resuming.Standing | None = None,
         commit_each: bool = False,
-        max_delay: float = MAX_DELAY,
         resumed: bool = False,
     ) -> None:
         super().__init__(database, row)
@@ -59,8 +55,7 @@ class OpenSession(Session):
         self._commit_each = commit_each
         self._end_seed_due = resumed
         self._joined = False
-        commit = partial(committer.commit, row)
-        self._writer = Writer(row.session_id, commit, row.next_seq, max_delay=max_delay)
+        self._writer = writer
         self._closing = weakref.finalize(self, self._writer.forget)
         self._closing.atexit = False  # the writer sees to that
 

@@ -15,13 +15,13 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from dshstore.committing import Committer
 from dshstore.db import Database
 from dshstore.engine import read
 from dshstore.errors import OutOfTurn, StoreError, StreamRefused
 from dshstore.formats.dsh import shapes
 from dshstore.streams import Accumulator, Assembled, assemble
 from dshstore.turns import TurnSession
+from dshstore.writer import Writer
 
 #: How an attempt went: its message stands in the log, whole or interrupted, or its stream alone
 #: does (failed), or nothing does (abandoned).
@@ -185,9 +185,9 @@ class AttemptSession(TurnSession):
     """A session open for writing that knows which attempt is open, and who follows it."""
 
     def __init__(
-        self, database: Database, row: read.SessionRow, committer: Committer, **options: Any
+        self, database: Database, row: read.SessionRow, writer: Writer, **options: Any
     ) -> None:
-        super().__init__(database, row, committer, **options)
+        super().__init__(database, row, writer, **options)
         self._attempt: Attempt | None = None  # the last one, until it is retried
         self._attempts = 0
         self._listeners: tuple[Listener, ...] = ()

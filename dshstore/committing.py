@@ -1,19 +1,22 @@
 """How the live sessions of a store commit: all by one connection of their own, one after another.
 
-Decides when that connection is opened, and what becomes of a batch of which a part is in the
-store already. When a batch is due is for `writer`, what may enter for the store.
+Decides when that connection is opened, what becomes of a batch of which a part is in the store
+already, and that all queues are empty before somebody reads or the store is closed. When a batch
+is due is for `writer`, what may enter for the store.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from functools import partial
 from weakref import WeakSet
 
 from dshstore.db import Database, Durability
 from dshstore.engine import append, read
-from dshstore.errors import Conflict
+from dshstore.errors import Conflict, StoreError
 from dshstore.model import StoredEvent
+from dshstore.writer import Writer
 
 
 class Committer:
@@ -27,7 +30,22 @@ class Committer:
         self._database, self._durability = database, durability
         self._own: Database | None = None
         self._free = threading.Lock()
+        self._writers: WeakSet[Writer] = WeakSet()  # one that has something to write lives on
         _committers.add(self)
+
+    def open_writer(self, session: read.SessionRow, max_delay: float) -> Writer:
+        """A queue for the events of a session."""
+        commit = partial(self.commit, session)
+        writer = Writer(session.session_id, commit, session.next_seq, max_delay=max_delay)
+        self._writers.add(writer)
+        return writer
+
+    def flush(self, session_id: str) -> bool:
+        """Write out what was appended to a session, in any generation; whether one is known."""
+        of_it = [writer for writer in self._writers if writer.name == session_id]
+        for writer in of_it:
+            writer.flush()
+        return bool(of_it)
 
     def commit(self, session: read.SessionRow, batch: list[StoredEvent]) -> None:
         """Append a batch to a session: it is durable then.
@@ -50,7 +68,19 @@ class Committer:
                 append.append_events(database, session.key, session.session_id, left)
 
     def close(self) -> None:
-        """Close the connection, until somebody commits again."""
+        """Close all queues and the connection; doing so twice is harmless.
+
+        Raises what kept a queue from being written, after closing the others; that one stays
+        open then. A session that is gone cannot be told: it says so on stderr.
+        """
+        failures = []
+        for writer in list(self._writers):
+            try:
+                writer.close()
+            except StoreError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
         with self._free:
             own, self._own = self._own, None
             if own is not None:

@@ -20,6 +20,7 @@ from dshstore.formats.dsh.limits import DEFAULT_LIMITS, Limits
 from dshstore.model import CURRENT_FORMAT, MAX_DELAY
 
 if TYPE_CHECKING:
+    from dshstore.committing import Committer
     from dshstore.engine.findings import Finding
     from dshstore.engine.importing import ImportResult
     from dshstore.engine.intake import Intake
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from dshstore.engine.searching.sidefile import Progress as SearchProgress
     from dshstore.engine.sources import Progress
     from dshstore.live import LiveSession
-    from dshstore.opened import LiveSessions
     from dshstore.session import Session
 
 
@@ -39,7 +39,7 @@ class Store:
     def __init__(self, database: Database, durability: Durability = "FULL") -> None:
         self._database = database
         self._durability = durability
-        self._opened: LiveSessions | None = None
+        self._committer: Committer | None = None
 
     def __repr__(self) -> str:
         return f"<Store {self.path}>"
@@ -61,8 +61,8 @@ class Store:
         Raises what kept a session from being flushed, after closing the others; that session
         and the store stay open then.
         """
-        if self._opened is not None:
-            self._opened.close()
+        if self._committer is not None:
+            self._committer.close()
         self._database.close()
 
     def import_log(
@@ -275,7 +275,7 @@ class Store:
         from dshstore.engine import read
 
         row = self._find(session_id)
-        written = self._opened is not None and self._opened.flush(row.session_id)
+        written = self._committer is not None and self._committer.flush(row.session_id)
         return read.reload(self._database, row) if written else row
 
     def repair(self, session_id: str) -> list[dict[str, Any]]:
@@ -297,10 +297,12 @@ class Store:
     def _open_live(
         self, row: SessionRow, commit_each: bool, max_delay: float, **resumed: Any
     ) -> LiveSession:
-        from dshstore.opened import LiveSessions
+        from dshstore.committing import Committer
+        from dshstore.live import LiveSession
 
-        self._opened = self._opened or LiveSessions(self._database, self._durability)
-        return self._opened.open(row, commit_each=commit_each, max_delay=max_delay, **resumed)
+        self._committer = self._committer or Committer(self._database, self._durability)
+        writer = self._committer.open_writer(row, max_delay)
+        return LiveSession(self._database, row, writer, commit_each=commit_each, **resumed)
 
     def sessions(
         self,

@@ -137,7 +137,13 @@ class Writer:
             self._bytes -= _size(event)
 
     def close(self) -> None:
-        """Flush and take no more events; when the flush fails the queue stays open."""
+        """Flush and take no more events; when the flush fails the queue stays open.
+
+        One that was forgotten is closed all the same, and says on stderr what is lost.
+        """
+        if self._forgotten:
+            self.end()
+            return
         self.flush()
         with self._lock:
             if self._queue:  # another thread appended meanwhile
@@ -171,9 +177,10 @@ class Writer:
         try:
             self.flush()
         except Exception as error:
+            count = len(self._queue)
+            events = "1 event" if count == 1 else f"{count} events"
             print(
-                f"dshstore: session {self.name!r}: {len(self._queue)} events not written: {error}",
-                file=sys.stderr,
+                f"dshstore: session {self.name!r}: {events} not written: {error}", file=sys.stderr
             )
         self._finish()
 
@@ -218,7 +225,7 @@ class Writer:
             if self._closed or not busy:
                 self._thread = None
                 return False
-            self._changed.wait_for(lambda: self._closed, timeout=self._max_delay)
+            self._changed.wait_for(lambda: self._closed or self._forgotten, timeout=self._max_delay)
             self._called = False
             return not self._closed
 

@@ -91,19 +91,40 @@ def test_the_store_is_found_again_from_another_folder(
     assert texts(tmp_path / "garden.db", "beans") == ["hello"]
 
 
-def test_a_session_that_was_forgotten_is_written_after_its_store_was_closed(
-    tmp_path: Path,
+@pytest.mark.parametrize("max_delay", [0.0, NEVER])
+def test_what_a_forgotten_session_queued_is_there_when_the_store_is_closed(
+    tmp_path: Path, max_delay: float
 ) -> None:
-    store = dshstore.open(tmp_path / "garden.db")
-    session = store.create(session_id="beans", max_delay=0.05)
+    with dshstore.open(tmp_path / "garden.db") as store:
+        session = store.create(session_id="beans", max_delay=max_delay)
+        session.user("hello")
+        del session
+        gc.collect()
+    assert texts(tmp_path / "garden.db", "beans") == ["hello"]
+
+
+def test_what_a_forgotten_session_queued_is_in_a_fork_of_it(tmp_path: Path) -> None:
+    with dshstore.open(tmp_path / "garden.db") as store:
+        session = store.create(session_id="beans", max_delay=NEVER)
+        session.user("hello")
+        del session
+        gc.collect()
+        fork = store.fork("beans")
+        assert [message["content"][0]["text"] for message in fork.messages()] == ["hello"]
+
+
+def test_what_a_forgotten_session_could_not_write_is_told_and_keeps_no_store_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "garden.db"
+    store = dshstore.open(path)
+    session = store.create(session_id="beans", max_delay=NEVER)
     session.user("hello")
+    path.rename(tmp_path / "moved.db")
     del session
     gc.collect()
     store.close()
-    for thread in threading.enumerate():
-        if thread.name == "dshstore-writer":
-            thread.join(30)
-    assert texts(tmp_path / "garden.db", "beans") == ["hello"]
+    assert "'beans': 1 event not written" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

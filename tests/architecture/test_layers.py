@@ -113,7 +113,6 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "turns",
         "attempt",
         "live",
-        "opened",
         "store",
         "charts.palette",
         "charts.svg",
