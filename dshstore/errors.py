@@ -49,7 +49,7 @@ class CorruptStore(StoreError):
 
 
 class TextUnreadable(CorruptStore):
-    """A row holds text that is not UTF-8, as a writer of plain SQL can leave it."""
+    """A row holds text that is not UTF-8, or JSON nested too deep: plain SQL can leave such."""
 
 
 class SessionNotFound(StoreError):

@@ -271,6 +271,8 @@ def write_line(row: Mapping[str, Any]) -> bytes:
 def _with_ranges(event: EventDict) -> EventDict:
     """The event with runs of three and more sources written as ranges."""
     sources = event.get("sourceEventSeqs")
+    if not isinstance(sources, list) or not all(type(seq) is int for seq in sources):
+        return event  # of an opaque event, to which they may mean anything
     if not sources or any(b <= a for a, b in pairwise(sources)):
         return event
     runs: list[list[int]] = []

@@ -118,8 +118,6 @@ def plain_message_json(type: str, data: bytes) -> bytes | None:
 
     `data` is the payload as the row has it; the row has no `raw`, and no image is offloaded.
     """
-    if type == "user/message":
-        return data if data.startswith(b"{") else None
     message = _held_message(type, data)
     return message if message is not None and _is_shown(type, message) else None
 
@@ -171,7 +169,7 @@ def _message_of(event: Event) -> dict[str, Any] | None:
 
 def _held_message(type: str, data: bytes) -> bytes | None:
     if type == "user/message":
-        return data
+        return data if data.startswith(b"{") else data.lstrip(b" \t\n\r")
     return _member(data, "message", _decode_wrapped) if type in _WRAPPED else None
 
 
@@ -226,9 +224,10 @@ def _upgraded_message(
     """The message of an event of an old v0 shape, None when its shape is not old."""
     if stored.type == "user/message" and _has_identity(data):
         return None
-    event = {"type": stored.type, "seq": stored.seq, "time": stored.time, "data": parse(data)}
+    value = rows.stored_value(stored.seq, data)
+    event = {"type": stored.type, "seq": stored.seq, "time": stored.time, "data": value}
     if stored.surface_op is not None:
-        event["surfaceOp"] = parse(stored.surface_op)
+        event["surfaceOp"] = rows.stored_value(stored.seq, stored.surface_op)
     upgraded = legacy.upgrade(event, session_id, message_id_at)
     return None if upgraded is event else _message_of(upgraded)
 

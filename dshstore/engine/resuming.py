@@ -17,7 +17,6 @@ from dshstore.engine.derive import OFFLOADS_SINCE, offloaded_images
 from dshstore.engine.repair import TurnTracker, append_closers, follow_open_turn
 from dshstore.engine.surface import Node, Surface
 from dshstore.formats.dsh import rows
-from dshstore.jsontext import parse
 from dshstore.model import StoredEvent
 from dshstore.sqlfiles import Statement, load
 
@@ -74,7 +73,9 @@ def resume_surface(database: Database, session: read.SessionRow) -> Surface:
         found = read.stored_events(database, session, type="image/offload")
         offloaded = offloaded_images(read.logical_events(found, version))
         headers = {
-            event.seq: payload.read_tool_names(parse(rows.data_bytes(event, version)))
+            event.seq: payload.read_tool_names(
+                rows.stored_value(event.seq, rows.data_bytes(event, version))
+            )
             for event in read.stored_events(database, session, type="request/header")
         }
     nodes = []
@@ -83,7 +84,8 @@ def resume_surface(database: Database, session: read.SessionRow) -> Surface:
     ):
         held: Any = None
         if type == "tool/result" or (images and type == "user/message"):
-            held = parse(rows.data_bytes(StoredEvent(seq, 1, type, time, data, raw=raw), version))
+            stored = StoredEvent(seq, 1, type, time, data, raw=raw)
+            held = rows.stored_value(seq, rows.data_bytes(stored, version))
         flags = payload.flag_images(type, held) if images else None
         if seq in offloaded:
             flags = payload.offload_images(flags, sorted(offloaded[seq]), seq)

@@ -13,7 +13,7 @@ import msgspec
 
 from dshstore.db import Database
 from dshstore.engine import read
-from dshstore.jsontext import parse
+from dshstore.formats.dsh import rows
 from dshstore.model import MAX_SAFE
 from dshstore.sqlfiles import Statement, load
 
@@ -166,7 +166,7 @@ def _entries(
             seq=seq,
             type=type,
             time=time,
-            data=parse(data),
+            data=rows.stored_value(seq, data),
             state="log-only" if surface_op is None else on_surface,  # type: ignore[arg-type]
             shadowed_by=by,
             replaced=replaced.get(seq),

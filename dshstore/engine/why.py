@@ -19,7 +19,6 @@ from dshstore.engine import read
 from dshstore.engine.payload import answered_call
 from dshstore.formats.dsh import rows
 from dshstore.formats.dsh.vocabulary import is_surface
-from dshstore.jsontext import parse
 from dshstore.model import StoredEvent
 from dshstore.sqlfiles import Statement, load
 
@@ -156,7 +155,7 @@ class _Inquiry:
     def _brief(self, row: StoredEvent) -> EventBrief:
         version = self._session.format_version
         state, now = self._place(row.seq)
-        sources = parse(row.source_event_seqs) if row.source_event_seqs is not None else []
+        sources = rows.stored_value(row.seq, row.source_event_seqs or "[]")
         return EventBrief(
             seq=row.seq,
             count=row.count,
@@ -198,7 +197,7 @@ def _call_id(row: StoredEvent) -> Any:
     """The id of the call that an event starts or answers."""
     if row.type not in ("tool/call", "tool/result"):
         return None
-    data = parse(row.data)
+    data = rows.stored_value(row.seq, row.data)
     if not isinstance(data, Mapping):
         return None
     return data.get("callId") if row.type == "tool/call" else answered_call(data)
@@ -210,7 +209,7 @@ def _first_words(row: StoredEvent, version: int) -> str:
         members = islice(rows.logical(row, version), _MEMBERS)
         words = "".join(_chunk_words(event["data"]["chunk"]) for event in members)
     else:
-        data = parse(row.data)
+        data = rows.stored_value(row.seq, row.data)
         words = " ".join(_words(data)) if isinstance(data, Mapping) else ""
     return (words or row.data)[:_WORDS]
 

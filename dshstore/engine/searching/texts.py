@@ -9,13 +9,14 @@ shape has no text. Runs of token chunks are passed over, for their message says 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
 
 from dshstore.db import Database
 from dshstore.formats.dsh import rows
-from dshstore.jsontext import parse
+from dshstore.jsontext import JsonError, parse
 from dshstore.model import StoredEvent
 from dshstore.sqlfiles import Statement, load
 
@@ -169,12 +170,15 @@ def read_texts(event: StoredEvent, version: int, *, everything: bool) -> Iterato
 
 
 def _payload(event: StoredEvent, version: int) -> Any:
-    if event.raw is not None and event.data == _DEEP:
-        return parse(rows.data_bytes(event, version))
-    try:
-        return _decode(event.data)
-    except (msgspec.DecodeError, RecursionError):
-        return parse(event.data)
+    """The payload; None for one that cannot be read, which is for `verify` to tell."""
+    with suppress(JsonError):
+        if event.raw is not None and event.data == _DEEP:
+            return parse(rows.data_bytes(event, version))
+        try:
+            return _decode(event.data)
+        except (msgspec.DecodeError, RecursionError):
+            return parse(event.data)
+    return None
 
 
 def _content(data: Any) -> Any:

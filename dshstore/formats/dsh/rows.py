@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import UNSET, Raw
 
-from dshstore.errors import CorruptStore, LogRefused
+from dshstore.errors import CorruptStore, LogRefused, TextUnreadable
 from dshstore.formats.dsh.chunkruns import (
     Deltas,
     Run,
@@ -269,15 +269,23 @@ def logical(stored: StoredEvent, version: int) -> Iterator[dict[str, Any]]:
         "type": kind,
         "seq": stored.seq,
         "time": stored.time,
-        "data": parse(data_bytes(stored, version)),
+        "data": stored_value(stored.seq, data_bytes(stored, version)),
     }
     if stored.ignorable is not None:
         event["ignorable"] = True
     if stored.source_event_seqs is not None:
-        event["sourceEventSeqs"] = parse(stored.source_event_seqs)
+        event["sourceEventSeqs"] = stored_value(stored.seq, stored.source_event_seqs)
     if stored.surface_op is not None:
-        event["surfaceOp"] = parse(stored.surface_op)
+        event["surfaceOp"] = stored_value(stored.seq, stored.surface_op)
     yield event
+
+
+def stored_value(seq: int, text: str | bytes) -> Any:
+    """The value of a JSON text in the row of event `seq`. Raises TextUnreadable."""
+    try:
+        return parse(text)
+    except JsonError as error:  # some SQLite takes what is nested deeper, from plain SQL
+        raise TextUnreadable(f"event {seq} cannot be read: {error}") from None
 
 
 def clip(stored: StoredEvent, keep: int, version: int) -> StoredEvent:
