@@ -7,12 +7,10 @@ is due is for `writer`, what may enter for the store.
 
 from __future__ import annotations
 
-import os
-import threading
 from functools import partial
 from weakref import WeakSet
 
-from dshstore.db import Database, Durability
+from dshstore.db import Database, Durability, Guard
 from dshstore.engine import append, read
 from dshstore.errors import Conflict, StoreError
 from dshstore.model import StoredEvent
@@ -29,20 +27,21 @@ class Committer:
     def __init__(self, database: Database, durability: Durability) -> None:
         self._database, self._durability = database, durability
         self._own: Database | None = None
-        self._free = threading.Lock()
+        self._free = Guard()
+        self._listing = Guard()  # held for a moment, while the list of writers is read or grows
         self._writers: WeakSet[Writer] = WeakSet()  # one that has something to write lives on
-        _committers.add(self)
 
     def open_writer(self, session: read.SessionRow, max_delay: float) -> Writer:
         """A queue for the events of a session."""
         commit = partial(self.commit, session)
         writer = Writer(session.session_id, commit, session.next_seq, max_delay=max_delay)
-        self._writers.add(writer)
+        with self._listing.lock:
+            self._writers.add(writer)
         return writer
 
     def flush(self, session_id: str) -> bool:
         """Write out what was appended to a session, in any generation; whether one is known."""
-        of_it = [writer for writer in self._writers if writer.name == session_id]
+        of_it = [writer for writer in self._known_writers() if writer.name == session_id]
         for writer in of_it:
             writer.flush()
         return bool(of_it)
@@ -53,7 +52,7 @@ class Committer:
         What of it is in the store already (an interrupt hid that) is passed over. Raises Conflict,
         EventRefused, and what keeps it from being written.
         """
-        with self._free:
+        with self._free.lock:
             if self._own is None:
                 self._own = self._database.open_another(self._durability)
             database = self._own
@@ -74,30 +73,18 @@ class Committer:
         open then. A session that is gone cannot be told: it says so on stderr.
         """
         failures = []
-        for writer in list(self._writers):
+        for writer in self._known_writers():
             try:
                 writer.close()
             except StoreError as error:
                 failures.append(error)
         if failures:
             raise failures[0]
-        with self._free:
+        with self._free.lock:
             own, self._own = self._own, None
             if own is not None:
                 own.close()
 
-    def disown(self) -> None:
-        """In a forked child: whoever was committing is a thread of the parent's."""
-        self._free = threading.Lock()
-
-
-_committers: WeakSet[Committer] = WeakSet()
-
-
-def _disown_all() -> None:
-    for committer in _committers:
-        committer.disown()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_disown_all)
+    def _known_writers(self) -> list[Writer]:
+        with self._listing.lock:
+            return list(self._writers)

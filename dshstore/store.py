@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, get_args
 
 from dshstore import schema
-from dshstore.db import Database, Durability, Parameters, Row, check_output
+from dshstore.db import Database, Durability, Guard, Parameters, Row, check_output
 from dshstore.engine import overview
 from dshstore.formats.dsh.limits import DEFAULT_LIMITS, Limits
 from dshstore.model import CURRENT_FORMAT, MAX_DELAY
@@ -34,12 +34,18 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """An open store; `dshstore.open` gives one. Close it, or use it in a `with` block."""
+    """An open store; `dshstore.open` gives one. Close it, or use it in a `with` block.
+
+    Threads may share it, and the sessions it gives: they wait for each other, also for an import
+    or a backup to end. An iterator is for one thread at a time. A child that was forked opens the
+    store anew; of its parent's it may use nothing.
+    """
 
     def __init__(self, database: Database, durability: Durability = "FULL") -> None:
         self._database = database
         self._durability = durability
         self._committer: Committer | None = None
+        self._making = Guard()  # of the committer: there is one
 
     def __repr__(self) -> str:
         return f"<Store {self.path}>"
@@ -217,9 +223,9 @@ class Store:
         """
         from dshstore.engine import resuming
 
-        row = self._find(session_id)
-        row, seed_due = resuming.take_up(self._database, row, allow_unknown=allow_unknown)
-        standing = resuming.find_standing(self._database, row)
+        row, standing, seed_due = resuming.take_up(
+            self._database, self._find(session_id), allow_unknown=allow_unknown
+        )
         return self._open_live(row, commit_each, max_delay, standing=standing, resumed=seed_due)
 
     def fork(
@@ -300,7 +306,8 @@ class Store:
         from dshstore.committing import Committer
         from dshstore.live import LiveSession
 
-        self._committer = self._committer or Committer(self._database, self._durability)
+        with self._making.lock:
+            self._committer = self._committer or Committer(self._database, self._durability)
         writer = self._committer.open_writer(row, max_delay)
         return LiveSession(self._database, row, writer, commit_each=commit_each, **resumed)
 

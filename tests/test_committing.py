@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import dshstore
 from dshstore import StoreError
-from dshstore.committing import Committer
 
 #: Longer than any test: nothing is written before a flush.
 NEVER = 3600.0
@@ -128,13 +128,61 @@ def test_what_a_forgotten_session_could_not_write_is_told_and_keeps_no_store_ope
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_forked_child_waits_for_no_thread_of_its_parent(tmp_path: Path) -> None:
-    store = dshstore.open(tmp_path / "garden.db")
-    committer = Committer(store._database, "FULL")
-    with committer._free:
-        child = os.fork()
-        if not child:
-            committer.close()
-            os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+def test_a_child_forked_while_a_thread_commits_writes_to_the_store_itself(tmp_path: Path) -> None:
+    path = tmp_path / "garden.db"
+    store = dshstore.open(path, durability="NORMAL")
+    session = store.create(session_id="beans", max_delay=NEVER)
+    ended = threading.Event()
+
+    def write() -> None:
+        while not ended.is_set():
+            session.user("x" * 1000)
+            session.flush()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for number in range(20):
+            child = os.fork()
+            if not child:
+                status = 1
+                try:
+                    with dshstore.open(path) as own, own.create(session_id=f"pea-{number}") as pea:
+                        pea.user("hello")
+                    status = 0
+                finally:
+                    os._exit(status)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        ended.set()
+        thread.join()
+    store.close()
+    for number in range(20):
+        assert texts(path, f"pea-{number}") == ["hello"]
+    with dshstore.open(path, mode="read") as found:
+        assert list(found.verify()) == []
+
+
+def test_threads_share_a_store_and_its_sessions(tmp_path: Path) -> None:
+    store = dshstore.open(tmp_path / "garden.db", durability="NORMAL")
+    together = threading.Barrier(6)
+
+    def work(number: int) -> None:
+        together.wait()  # nobody has made what sessions write by
+        mine = store.create(session_id=f"bed-{number}")
+        for turn in range(20):
+            mine.user(str(turn))
+            fork = store.fork(mine.session_id)
+            assert len(fork.messages()) == len(mine.messages()) == turn + 1
+            fork.close()
+            store.create()
+            store.resume(fork.session_id).close()
+            assert store.session(mine.session_id).surface == mine.surface
+            assert len(store.sessions()) > turn
+            assert list(store.sql("SELECT 1")[1]) == [(1,)]
+
+    with ThreadPoolExecutor(6) as threads:
+        for done in [threads.submit(work, number) for number in range(6)]:
+            done.result()
+    assert store.info()["sessions"] == 6 * 41
     store.close()

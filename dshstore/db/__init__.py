@@ -3,6 +3,7 @@
 from dshstore.db.asking import Parameters, Row
 from dshstore.db.connecting import PAGE_SIZE, Durability
 from dshstore.db.database import Database, Mode
+from dshstore.db.guarding import Guard
 from dshstore.db.ownfiles import INDEX_ENDS, check_output, is_own_file
 from dshstore.db.refusals import BUSY_TIMEOUT
 
@@ -12,6 +13,7 @@ __all__ = [
     "PAGE_SIZE",
     "Database",
     "Durability",
+    "Guard",
     "Mode",
     "Parameters",
     "Row",

@@ -9,6 +9,7 @@ from typing import Any
 
 import apsw
 
+from dshstore.db.guarding import Guard
 from dshstore.db.refusals import message_of
 from dshstore.errors import QueryFailed
 
@@ -19,10 +20,13 @@ Row = tuple[Any, ...]
 
 
 def ask(
-    connection: apsw.Connection, sql: str, parameters: Parameters, seconds: float | None
+    connection: apsw.Connection,
+    guard: Guard,
+    sql: str,
+    parameters: Parameters,
+    seconds: float | None,
 ) -> tuple[list[str], Iterator[Row]]:
     """Run one statement on a connection that from then on can only read (see `Database.ask`)."""
-    only_read(connection, seconds)
     columns: list[str] = []
     begin = 0
 
@@ -37,16 +41,17 @@ def ask(
             columns.extend(str(column[0]) for column in cursor.get_description())
         return True
 
-    cursor = connection.cursor()
-    cursor.exec_trace = describe
-    with _asking(sql, seconds):
+    with guard.lock, _asking(sql, seconds):
+        only_read(connection, seconds)
+        cursor = connection.cursor()
+        cursor.exec_trace = describe
         try:
             cursor.execute(sql, parameters)
         except apsw.BindingsError:
             begin = 0
             parameters = _numbered(connection, sql, parameters)
             cursor.execute(sql, parameters)
-    return columns, _rows(cursor, sql, seconds)
+    return columns, _rows(cursor, guard, sql, seconds)
 
 
 def _is_statement(connection: apsw.Connection, sql: str) -> bool:
@@ -102,9 +107,13 @@ def only_read(connection: apsw.Connection, seconds: float | None) -> None:
     connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
 
 
-def _rows(cursor: apsw.Cursor, sql: str, seconds: float | None) -> Iterator[Row]:
-    with _asking(sql, seconds):
-        yield from cursor
+def _rows(cursor: apsw.Cursor, guard: Guard, sql: str, seconds: float | None) -> Iterator[Row]:
+    while True:
+        with guard.lock, _asking(sql, seconds):
+            row = next(cursor, None)
+        if row is None:
+            return
+        yield row
 
 
 @contextmanager

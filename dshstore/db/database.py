@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -26,6 +26,7 @@ from dshstore.db.connecting import (
     connect_peeking,
     connect_reading,
 )
+from dshstore.db.guarding import Guard
 from dshstore.db.ownfiles import check_output
 from dshstore.db.refusals import BUSY_TIMEOUT, errors, message_of, translated
 from dshstore.errors import RuleBroken, StoreError, WriteFailed
@@ -54,10 +55,16 @@ class _File(NamedTuple):
 
 
 class Database:
-    """An open SQLite file. Not for use by two threads at once."""
+    """An open SQLite file. Threads may share it: each use of it waits for the one before.
 
-    def __init__(self, connection: apsw.Connection, path: str, file: _File | None = None) -> None:
+    A transaction is one use, from its begin to its end; so is every single row of `ask`.
+    """
+
+    def __init__(
+        self, connection: apsw.Connection, path: str, guard: Guard, file: _File | None = None
+    ) -> None:
         self._connection = connection
+        self._guard = guard
         self.path = path
         self._file = file
 
@@ -74,13 +81,14 @@ class Database:
 
         `waiting` is told while a statement waits for a lock.
         """
-        with errors(path):
+        guard = Guard()
+        with guard.lock, errors(path):
             file = _File.find(path)
             if mode == "write":
                 connection = configured(connect(path, "rw", waiting=waiting), durability)
             else:
                 connection = configured(connect_reading(path, waiting), None)
-            return cls(connection, path, file)
+            return cls(connection, path, guard, file)
 
     def open_another(self, durability: Durability) -> Database:
         """One more connection to the same file, to write by, for another thread.
@@ -93,15 +101,17 @@ class Database:
             raise StoreError(
                 f"{self.path}: the file was moved, removed or replaced since it was opened"
             )
-        with errors(self.path):
+        guard = Guard()
+        with guard.lock, errors(self.path):
             connection = configured(connect(file.place, "rw"), durability)
-            return Database(connection, self.path, file)
+            return Database(connection, self.path, guard, file)
 
     @classmethod
     def peek(cls, path: str) -> Database:
         """Open a file whose nature is not known, so that not a byte of it or beside it changes."""
-        with errors(path):
-            return cls(connect_peeking(path), path)
+        guard = Guard()
+        with guard.lock, errors(path):
+            return cls(connect_peeking(path), path, guard)
 
     @classmethod
     def create(
@@ -114,17 +124,18 @@ class Database:
         """
         with errors(path), suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with errors(path):
+        guard = Guard()
+        with guard.lock, errors(path):
             connection = connect(path, "rw", waiting=waiting)
             connection.pragma("page_size", PAGE_SIZE)
-            database = cls(configured(connection, "FULL"), path)
+            database = cls(configured(connection, "FULL"), path, guard)
             with database._transaction():
                 build(database)
             return database
 
     def close(self) -> None:
         """Close the file; doing so twice is harmless."""
-        with errors(self.path):
+        with self._guard.lock, errors(self.path):
             self._connection.close()
 
     def set_journal_wal(self) -> str:
@@ -132,7 +143,8 @@ class Database:
         deadline = time.monotonic() + BUSY_TIMEOUT
         while True:
             try:
-                return str(self._connection.pragma("journal_mode", "wal"))
+                with self._guard.lock:
+                    return str(self._connection.pragma("journal_mode", "wal"))
             except (apsw.IOError, apsw.ProtocolError):  # of a file system without shared memory
                 return str(self.pragma("journal_mode"))
             except apsw.BusyError as error:  # the switch does not wait for locks by itself
@@ -142,20 +154,22 @@ class Database:
 
     def pragma(self, name: str, value: int | None = None) -> Any:
         """Read or set one pragma."""
-        with errors(self.path):
+        with self._guard.lock, errors(self.path):
             return self._connection.pragma(name, *(() if value is None else (value,)))
 
     def execute_script(self, sql: str) -> None:
         """Run statements without parameters, such as those that build a store."""
         try:
-            self._connection.execute(sql)
+            with self._guard.lock:
+                self._connection.execute(sql)
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
     def query(self, statement: Statement, parameters: Parameters = ()) -> list[Row]:
         """All rows of one statement; none for a text that no column can hold."""
         try:
-            return self._connection.execute(statement.sql, parameters).fetchall()
+            with self._guard.lock:
+                return self._connection.execute(statement.sql, parameters).fetchall()
         except UnicodeEncodeError:  # half a surrogate pair, as a name that is not UTF-8 has
             return []
         except (apsw.Error, UnicodeDecodeError) as error:
@@ -177,8 +191,15 @@ class Database:
 
     def write_row(self, statement: Statement, row: Parameters) -> None:
         """As `write` for one row of one statement, which is a transaction by itself: quicker."""
-        self._roll_back()
-        self._execute(statement, row)
+        with self._guard.lock:
+            self._roll_back()
+            self._execute(statement, row)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """All that is read in here tells of one moment; it stands in no other transaction."""
+        with self._transaction("BEGIN"):
+            yield
 
     def _execute_many(self, statement: Statement, rows: list[Parameters]) -> None:
         """Run the statement for every row.
@@ -211,15 +232,16 @@ class Database:
             raise translated(error, self.path) from error
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._roll_back()
-        try:
-            self.execute_script("BEGIN IMMEDIATE")
-            yield  # what this raises is no error of the store
-            self.execute_script("COMMIT")
-        except BaseException:
+    def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+        with self._guard.lock:
             self._roll_back()
-            raise
+            try:
+                self.execute_script(begin)
+                yield  # what this raises is no error of the store
+                self.execute_script("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
 
     def _roll_back(self) -> None:
         """End what is open, as an interrupt may have left it (Ctrl-C comes anywhere)."""
@@ -244,29 +266,24 @@ class Database:
                 raise
 
     def _copy_to(self, destination: str) -> None:
-        target = connect(destination, "rw")
-        self._connection.execute("BEGIN")
-        try:  # inside a transaction that reads, what others write does not begin the copy anew
+        # inside a transaction that reads, what others write does not begin the copy anew
+        with self.reading(), closing(connect(destination, "rw")) as target:
             self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             with target.backup("main", self._connection, "main") as copying:
                 while not copying.done:
                     copying.step(1024)
             target.pragma("journal_mode", "wal")
-        finally:
-            target.close()
-            self._connection.execute("COMMIT")
 
     def read_together(
         self, items: Iterable[tuple[Statement, Parameters]]
     ) -> Generator[tuple[list[str], Iterator[Row]], None, None]:
         """`ask` each statement in one transaction: all tell of the same moment."""
-        self.execute_script("BEGIN")
-        try:
-            for statement, parameters in items:
-                yield self.ask(statement.sql, parameters)
-        finally:
-            self._connection.authorizer = None
-            self._roll_back()
+        with self.reading():
+            try:
+                for statement, parameters in items:
+                    yield self.ask(statement.sql, parameters)
+            finally:
+                self._connection.authorizer = None
 
     def ask(
         self, sql: str, parameters: Parameters, seconds: float | None = None
@@ -275,7 +292,7 @@ class Database:
 
         Raises QueryFailed with the place in the SQL, also when it takes longer than `seconds`.
         """
-        return ask(self._connection, sql, parameters, seconds)
+        return ask(self._connection, self._guard, sql, parameters, seconds)
 
     def reading_connection(self) -> apsw.Connection:
         """The connection, which from now on can only read; `shell` alone takes it from here."""

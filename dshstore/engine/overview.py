@@ -73,8 +73,10 @@ def summarize_sessions(
         wanted["project"] = name_folder(filters.project)
     wanted["limit"] = -1 if limit is None else check_limit(limit)
     generations: dict[str, list[int]] = {}
-    for session_id, version in database.query(_SQL.generations):
-        generations.setdefault(session_id, []).append(version)
+    with database.reading():
+        for session_id, version in database.query(_SQL.generations):
+            generations.setdefault(session_id, []).append(version)
+        found = database.query(_SQL.sessions, wanted)
     fields = SessionSummary.__struct_fields__[3:]
     return [
         SessionSummary(
@@ -83,7 +85,7 @@ def summarize_sessions(
             generations=generations[session_id],
             **dict(zip(fields, rest, strict=True)),
         )
-        for _, session_id, version, *rest in database.query(_SQL.sessions, wanted)
+        for _, session_id, version, *rest in found
     ]
 
 

@@ -7,15 +7,16 @@ request headers) are read where a rule asks for them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from dshstore.db import Database
 from dshstore.engine import payload, read
 from dshstore.engine.derive import OFFLOADS_SINCE, offloaded_images
-from dshstore.engine.repair import TurnTracker, append_closers, follow_open_turn
+from dshstore.engine.repair import TurnTracker, append_closers, find_closers, follow_open_turn
 from dshstore.engine.surface import Node, Surface
+from dshstore.errors import Conflict
 from dshstore.formats.dsh import rows
 from dshstore.model import StoredEvent
 from dshstore.sqlfiles import Statement, load
@@ -38,29 +39,55 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 def find_standing(database: Database, session: read.SessionRow) -> Standing:
-    """What is needed to append to a stored session."""
+    """What is needed to append to a stored session, all of one moment."""
     if not session.next_seq:
         return Standing(Surface(session.format_version), TurnTracker(), None)
+    with database.reading():
+        return _read_standing(database, session)
+
+
+class TakenUp(NamedTuple):
+    """A session as it stood at one moment, and what it goes on from.
+
+    `seed_due`: a `session/end-seed` is to come before its next event, for the log does not end
+    with one.
+    """
+
+    session: read.SessionRow
+    standing: Standing
+    seed_due: bool
+
+
+def take_up(database: Database, session: read.SessionRow, *, allow_unknown: bool) -> TakenUp:
+    """Close the turn in which a session was interrupted, and read how it stands.
+
+    Raises UnknownEvent unless `allow_unknown`, Conflict when another writer is at it.
+    """
+    with database.reading():
+        session = read.reload(database, session)
+        if not allow_unknown and (unknown := read.first_unknown(database, session)):
+            raise unknown
+        if not find_closers(database, session):
+            return _read_taken_up(database, session)
+    end = session.next_seq + len(append_closers(database, session))
+    with database.reading():
+        session = read.reload(database, session)
+        if session.next_seq != end:
+            raise Conflict(end, session.next_seq, session.session_id)
+        return _read_taken_up(database, session)
+
+
+def _read_taken_up(database: Database, session: read.SessionRow) -> TakenUp:
+    sealed = read.last_of_type(database, session, "session/end-seed")
+    return TakenUp(session, _read_standing(database, session), sealed != session.next_seq - 1)
+
+
+def _read_standing(database: Database, session: read.SessionRow) -> Standing:
     return Standing(
         resume_surface(database, session),
         resume_tracker(database, session),
         last_route(database, session),
     )
-
-
-def take_up(
-    database: Database, session: read.SessionRow, *, allow_unknown: bool
-) -> tuple[read.SessionRow, bool]:
-    """Close the turn in which a session was interrupted: how it stands, and how to go on.
-
-    True when a `session/end-seed` is due before its next event: the log does not end with one.
-    Raises UnknownEvent unless `allow_unknown`, Conflict when another writer is at it.
-    """
-    if not allow_unknown and (unknown := read.first_unknown(database, session)):
-        raise unknown
-    append_closers(database, session)
-    session = read.reload(database, session)
-    return session, read.last_of_type(database, session, "session/end-seed") != session.next_seq - 1
 
 
 def resume_surface(database: Database, session: read.SessionRow) -> Surface:

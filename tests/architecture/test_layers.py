@@ -20,6 +20,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "jsontext",
         "sqlfiles",
         "db.refusals",
+        "db.guarding",
         "db.ownfiles",
         "db.connecting",
         "db.asking",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dshstore
-from dshstore import EventRefused
+from dshstore import Conflict, EventRefused
 from dshstore.engine import read, resuming
 from dshstore.engine.surface import Surface
 from tests.logs import EventDict, LogBuilder, make_header, text, write_log
@@ -76,3 +78,53 @@ def test_numbers_and_route_are_those_of_the_log(tmp_path: Path) -> None:
         empty = read.find_session(store._database, "empty")
         assert resuming.resume_tracker(store._database, empty).last_turn == 0
         assert resuming.last_route(store._database, empty) is None
+
+
+def test_a_session_is_taken_up_as_it_stands_at_one_moment_while_another_writes(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store.db"
+    ended = threading.Event()
+
+    def write() -> None:
+        with dshstore.open(path, durability="NORMAL") as other:
+            while not ended.is_set():
+                session = other.resume("beans", commit_each=True)
+                try:
+                    with session.turn():
+                        session.user("there")
+                    session.close()
+                except Conflict:
+                    session.abandon()
+
+    with dshstore.open(path, durability="NORMAL") as store, ThreadPoolExecutor(1) as threads:
+        store.create(session_id="beans").close()
+        writing = threads.submit(write)
+        taken = 0
+        try:
+            while taken < 300 and not writing.done():
+                try:
+                    session = store.resume("beans")
+                except Conflict:
+                    continue
+                taken += 1
+                assert session.open_turn is None
+                assert all(seq < session.next_seq for seq in session.surface)
+                session.abandon()
+        finally:
+            ended.set()
+        writing.result()
+
+
+def test_what_was_appended_since_a_session_was_found_is_taken_up(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with dshstore.open(path) as store, dshstore.open(path) as other:
+        with store.create(session_id="beans") as session:
+            session.user("hello")
+        row = read.find_session(store._database, "beans")
+        with other.resume("beans") as session:
+            session.user("and on")
+        taken = resuming.take_up(store._database, row, allow_unknown=False)
+        assert taken.session.next_seq == taken.standing.surface.next_seq == 3
+        assert taken.seed_due
+        assert list(taken.standing.surface.nodes) == [0, 2]
