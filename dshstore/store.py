@@ -38,7 +38,7 @@ class Store:
 
     Threads may share it, and the sessions it gives: they wait for each other, also for an import
     or a backup to end. An iterator is for one thread at a time. A child that was forked opens the
-    store anew; of its parent's it may use nothing.
+    store anew: its parent's is closed there.
     """
 
     def __init__(self, database: Database, durability: Durability = "FULL") -> None:

@@ -63,7 +63,7 @@ class Database:
     def __init__(
         self, connection: apsw.Connection, path: str, guard: Guard, file: _File | None = None
     ) -> None:
-        self._connection = connection
+        self._connection = guard.connection = connection
         self._guard = guard
         self.path = path
         self._file = file
@@ -245,7 +245,11 @@ class Database:
 
     def _roll_back(self) -> None:
         """End what is open, as an interrupt may have left it (Ctrl-C comes anywhere)."""
-        if not self._connection.get_autocommit():
+        try:
+            is_open = not self._connection.get_autocommit()
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
+        if is_open:
             self.execute_script("ROLLBACK")
 
     def backup(self, destination: str) -> None:

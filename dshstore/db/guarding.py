@@ -2,7 +2,7 @@
 
 A copy of the process has none of its other threads, but what they held: SQLite's own mutexes, and
 the file locks that it remembers to have in this process. A child that opened the store would wait
-for them for ever. So a fork waits until all connections are at rest.
+for them for ever. So a fork waits until all connections are at rest, and the child closes them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextlib import suppress
 from weakref import WeakSet
+
+import apsw
 
 #: Seconds that a fork waits for a use that does not end: one, it may be, that reads from a pipe
 #: which the child is to fill. The child may find the store busy then.
@@ -20,12 +23,13 @@ PATIENCE = 5.0
 class Guard:
     """A lock that is free in a forked child; a thread that holds it may take it once more.
 
-    Always taken as `guard.lock`: the child has another one.
+    Always taken as `guard.lock`: the child has another one. `connection` is what it guards.
     """
 
-    __slots__ = ("__weakref__", "lock")
+    __slots__ = ("__weakref__", "connection", "lock")
 
     def __init__(self) -> None:
+        self.connection: apsw.Connection | None = None
         with _making:
             self.lock = threading.RLock()
             _guards.add(self)
@@ -73,10 +77,25 @@ def _go_on() -> None:
 
 def _begin_anew() -> None:
     """In the child: whoever else held one is not here."""
+    for guard in set(_held):
+        if guard.connection is not None:
+            _let_go(guard.connection)
     _held.clear()
     _making.release()
     for guard in list(_guards):
         guard.lock = threading.RLock()
+
+
+def _let_go(connection: apsw.Connection) -> None:
+    """Close a connection of the parent's, unless the forking thread is in a transaction of it.
+
+    As long as one is open, SQLite holds the locks on its file for locks of this process: it would
+    take none for the child's own connections, and others would take the log away from under them.
+    """
+    with suppress(apsw.ConnectionClosedError):
+        if connection.get_autocommit():
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            connection.close()
 
 
 if hasattr(os, "register_at_fork"):

@@ -48,6 +48,8 @@ def translated(error: Exception, path: str) -> StoreError:
                 f"{path}: another process has held the store's lock for {BUSY_TIMEOUT:g} s; "
                 "try again when it is done"
             )
+        case apsw.ConnectionClosedError():
+            return StoreError(f"{path}: is closed, or was opened before this process was forked")
         case apsw.NotADBError():
             return NotAStore(path, "not an SQLite file")
         case UnicodeDecodeError():

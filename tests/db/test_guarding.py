@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-import dshstore
 from dshstore.db import Database, Guard
+from dshstore.errors import StoreError
 from dshstore.sqlfiles import Statement
-from tests.logs import make_header, write_log
 
 INSERT = Statement("insert", "INSERT INTO t (name) VALUES (?)")
 COUNT = Statement("count", "SELECT count(*) FROM t")
+NAMES = Statement("names", "SELECT name FROM t ORDER BY id")
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 
@@ -171,21 +171,76 @@ def test_a_lock_that_the_forking_thread_holds_is_free_in_the_child() -> None:
 
 
 @forks
-def test_an_import_that_waits_for_a_child_does_not_keep_it_from_being_forked(
-    tmp_path: Path,
+def test_what_a_child_writes_stays_when_its_parent_was_the_last_to_close(
+    database: Database,
 ) -> None:
-    log = write_log(make_header(4, "beans"), [])
+    from_child, to_parent = os.pipe()
+    from_parent, to_child = os.pipe()
+
+    def write_twice() -> None:
+        with closing(Database.open(database.path, "write")) as own:
+            own.write_row(INSERT, ("before",))
+            os.write(to_parent, b".")
+            os.read(from_parent, 1)
+            own.write_row(INSERT, ("after",))
+
+    def close_and_write() -> None:
+        os.read(from_child, 1)
+        database.close()
+        with closing(Database.open(database.path, "write")) as other:
+            other.write_row(INSERT, ("meanwhile",))
+        os.write(to_child, b".")
+
+    with ThreadPoolExecutor(1) as threads:
+        closed = threads.submit(close_and_write)
+        assert in_child(write_twice)
+        closed.result()
+    with closing(Database.open(database.path, "read")) as found:
+        assert found.query(NAMES) == [("before",), ("meanwhile",), ("after",)]
+    for pipe in (from_child, to_parent, from_parent, to_child):
+        os.close(pipe)
+
+
+@forks
+def test_a_connection_of_the_parents_is_closed_in_the_child_and_goes_on_in_the_parent(
+    database: Database,
+) -> None:
+    def use() -> None:
+        with pytest.raises(StoreError, match="opened before this process was forked"):
+            database.query(COUNT)
+        with pytest.raises(StoreError, match="opened before this process was forked"):
+            database.write_row(INSERT, ("child",))
+        database.close()
+
+    database.write_row(INSERT, ("parent",))
+    with closing(Database.open(database.path, "read")) as reader:
+        _, rows = reader.ask("SELECT name FROM t, (VALUES (1), (2))", ())
+        assert next(rows) == ("parent",)
+        assert in_child(use)
+        assert list(rows) == [("parent",)]
+    database.write_row(INSERT, ("parent",))
+    assert database.query(COUNT) == [(2,)]
+
+
+@forks
+def test_a_write_that_waits_for_a_child_does_not_keep_it_from_being_forked(
+    database: Database,
+) -> None:
     reading, writing = os.pipe()
+    begun = threading.Event()
+
+    def items() -> Iterator[tuple[Statement, tuple[str]]]:
+        begun.set()
+        yield INSERT, (os.read(reading, 5).decode(),)
 
     def fill() -> None:
-        os.write(writing, log)
+        os.write(writing, b"child")
 
-    with (
-        dshstore.open(tmp_path / "store.db") as store,
-        os.fdopen(reading, "rb") as stream,
-        ThreadPoolExecutor(1) as threads,
-    ):
-        imported = threads.submit(store.import_stream, stream)
+    with ThreadPoolExecutor(1) as threads:
+        written = threads.submit(lambda: database.write(items()))
+        begun.wait()
         assert in_child(fill)
-        os.close(writing)
-        assert imported.result().outcome == "imported"
+        written.result()
+    assert database.query(NAMES) == [("child",)]
+    for pipe in (reading, writing):
+        os.close(pipe)
