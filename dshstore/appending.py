@@ -4,6 +4,10 @@
 and queues it; the writer's thread commits. What was appended is seen by this session's own reads,
 which flush first. Two writers of one session can never both win: the later one gets Conflict and
 keeps its queue. What the events of a harness are is for `turns` and `live`.
+
+An interrupt (Ctrl-C) may come at any line. What a session knows of its events changes before they
+are queued, all at once: what it knows is then ahead of the queue until nothing is left to be done,
+and a session that finds itself so refuses to go on.
 """
 
 from __future__ import annotations
@@ -11,8 +15,7 @@ from __future__ import annotations
 import threading
 import time as clock
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -21,9 +24,11 @@ from msgspec import Raw
 from dshstore import lossless
 from dshstore.db import Database
 from dshstore.engine import read, resuming
+from dshstore.engine.repair import TRACKED_TYPES
 from dshstore.errors import EventRefused, StoreError
 from dshstore.formats.dsh import direct, rows
 from dshstore.formats.dsh.envelope import RowRefused
+from dshstore.model import StoredEvent
 from dshstore.session import Session
 from dshstore.writer import Writer
 
@@ -54,7 +59,6 @@ class OpenSession(Session):
         self._appending = threading.RLock()
         self._commit_each = commit_each
         self._end_seed_due = resumed
-        self._joined = False
         self._writer = writer
         self._closing = weakref.finalize(self, self._writer.forget)
         self._closing.atexit = False  # the writer sees to that
@@ -77,7 +81,13 @@ class OpenSession(Session):
 
     @property
     def _standing(self) -> resuming.Standing:
-        return self._known or self._read_standing()
+        standing = self._known or self._read_standing()
+        if standing.surface.next_seq != self._writer.next_seq:
+            raise StoreError(
+                f"session {self.session_id!r}: an append was interrupted halfway: close the "
+                "session and take it up again"
+            )
+        return standing
 
     def _read_standing(self) -> resuming.Standing:
         with self._appending:  # before anything is appended: it would count twice
@@ -128,75 +138,90 @@ class OpenSession(Session):
         """
         with self._appending:
             self._begin()
-            event = {"type": type, "time": _now() if time is None else time, "data": data}
-            if ignorable:
-                event["ignorable"] = True
-            if sources is not None:
-                event["sourceEventSeqs"] = list(sources)
-            if surface_op is not None:
-                event["surfaceOp"] = self._spell(surface_op)
-            seq = self._append(event)
-        if self._commit_each and not self._joined:
-            self._commit_now()
+            seq = self._append([self._event(type, data, surface_op, sources, ignorable, time)])
+        self._commit_if_each()
         return seq
 
-    def _commit_now(self) -> None:
+    def _event(
+        self,
+        type: str,
+        data: Any,
+        surface_op: SurfaceOp | None = None,
+        sources: Sequence[int] | None = None,
+        ignorable: bool = False,
+        time: int | None = None,
+    ) -> dict[str, Any]:
+        event = {"type": type, "time": _now() if time is None else time, "data": data}
+        if ignorable:
+            event["ignorable"] = True
+        if sources is not None:
+            event["sourceEventSeqs"] = list(sources)
+        if surface_op is not None:
+            event["surfaceOp"] = self._spell(surface_op)
+        return event
+
+    def _append_noting(self, note: Callable[[], None], event: dict[str, Any]) -> int:
+        """Append an event; `note` keeps in memory that it is in the log."""
+        with self._appending:
+            self._begin()
+            seq = self._append([event], note)
+        self._commit_if_each()
+        return seq
+
+    def _commit_if_each(self) -> None:
+        if not self._commit_each:
+            return
         try:
             self.flush()
         except BaseException:
             self._writer.wake()  # it tries again, as long as nobody else does
             raise
 
-    @contextmanager
-    def _together(self) -> Iterator[None]:
-        """For events that belong together: nobody else appends, no old failure comes between."""
-        with self._appending:
-            self._begin()
-            self._joined = True
-            try:
-                yield
-            except BaseException:
-                self._writer.wake()  # what was appended before it stays
-                raise
-            finally:
-                self._joined = False
-        if self._commit_each:
-            self._commit_now()
-
     def _begin(self) -> None:
-        if self._joined:
-            return
         self._writer.make_ready()
         if self._end_seed_due:  # as the harness does when it takes up a log
-            self._append({"type": "session/end-seed", "time": _now(), "data": {}})
-            self._end_seed_due = False
+            event = {"type": "session/end-seed", "time": _now(), "data": {}}
+            self._append([event], self._note_end_seed)
 
-    def _append(self, event: dict[str, Any]) -> int:
-        surface = self._standing.surface
-        seq = event["seq"] = surface.next_seq
-        if seq != self._writer.next_seq:
-            raise StoreError(
-                f"session {self.session_id!r}: an append was interrupted halfway: close the "
-                "session and take it up again"
-            )
+    def _note_end_seed(self) -> None:
+        self._end_seed_due = False
+
+    def _append(self, events: list[dict[str, Any]], note: Callable[[], None] | None = None) -> int:
+        """Check events that belong together, then queue all of them or none; the first one's seq.
+
+        Of several, the surface must take those after the first (`_check`).
+        """
+        standing, first = self._standing, self._writer.next_seq
+        stored: list[StoredEvent] = []
+        for event in events:
+            stored.append(self._make_row(event, first + len(stored)))
+        try:
+            for event in events:
+                standing.surface.push(event)
+                if event["type"] in TRACKED_TYPES:
+                    standing.tracker.push(event)
+        except EventRefused as error:
+            raise EventRefused(error.code, self.session_id, error.seq, error.detail) from None
+        if note is not None:
+            note()
+        self._writer.put(stored, wake=not self._commit_each)
+        return first
+
+    def _make_row(self, event: dict[str, Any], seq: int) -> StoredEvent:
+        event["seq"] = seq
+        version = self.format_version
         try:
             text, plain = lossless.encode(event["data"])
-            version = self.format_version
-            stored = (direct.store_plain(event, text, version) if plain else None) or rows.store(
+            return (direct.store_plain(event, text, version) if plain else None) or rows.store(
                 {**event, "data": Raw(text)}, version
             )
-            surface.push(event)
         except lossless.NotLossless as error:
             raise EventRefused("data-not-json", self.session_id, seq, str(error)) from None
         except RowRefused as error:
             raise EventRefused("event-invalid", self.session_id, seq, str(error)) from None
-        except EventRefused as error:
-            raise EventRefused(error.code, self.session_id, seq, error.detail) from None
-        self._writer.put(stored, wake=not self._commit_each)
-        return seq
 
     def _check(self, type: str, data: Any, span: tuple[int, int], sources: Sequence[int]) -> None:
-        """Raise EventRefused when the surface would not take this replace as its next event."""
+        """Raise EventRefused when the surface would not take this replace after log-only events."""
         surface = self._standing.surface
         event = {"type": type, "seq": surface.next_seq, "data": data}
         cited = {"sourceEventSeqs": list(sources), "surfaceOp": self._spell(span)}

@@ -230,14 +230,17 @@ class AttemptSession(TurnSession):
     ) -> int:
         """Append the event in which an open attempt ends; its seq."""
         op: Literal["append"] | None = "append" if type == "assistant/message" else None
-        with self._together():
-            attempt.require_open()
+
+        def note() -> None:
             attempt.outcome = outcome
-            try:
-                return self.append(type, data, surface_op=op, time=time)
-            except BaseException:
-                attempt.outcome = "open"  # the event is not in the log
-                raise
+
+        with self._appending:
+            attempt.require_open()
+            self._begin()
+            # past the check of what may stand beside an open attempt: it ends with this event
+            seq = super()._append([self._event(type, data, op, time=time)], note)
+        self._commit_if_each()
+        return seq
 
     def abandon_attempt(self, attempt: Attempt) -> None:
         """End an attempt, if it is open, without an event."""
@@ -278,10 +281,12 @@ class AttemptSession(TurnSession):
                 delay_ms=delay_ms,
                 failure=failure,
             )
-            seq = self.append("llm/retry", data)
-            self._retries[chain] = self._scheduled = retry
-            self._attempt = None
-            return seq
+
+            def note() -> None:
+                self._retries[chain] = self._scheduled = retry
+                self._attempt = None
+
+            return self._append_noting(note, self._event("llm/retry", data))
 
     def start_retry(self) -> int:
         """Append that the request is made again now; the event's seq. Raises OutOfTurn."""
@@ -290,9 +295,11 @@ class AttemptSession(TurnSession):
             if retry is None or retry.place != place:
                 raise OutOfTurn("no retry is due")
             data = shapes.llm_retry_started(place, retry.retry_id, retry.number)
-            seq = self.append("llm/retry-started", data)
-            self._scheduled = None
-            return seq
+
+            def note() -> None:
+                self._scheduled = None
+
+            return self._append_noting(note, self._event("llm/retry-started", data))
 
     def break_off(self, reason: Mapping[str, Any]) -> None:
         """End the open turn, if one is, in the middle; an open attempt is abandoned."""
@@ -306,7 +313,9 @@ class AttemptSession(TurnSession):
         attempt = self._attempt
         return attempt if attempt is not None and attempt.outcome == "open" else None
 
-    def _append(self, event: dict[str, Any]) -> int:
-        if event["type"] in _OUTSIDE_ATTEMPTS and self._open_attempt is not None:
-            raise OutOfTurn(f"{event['type']}: the open attempt must be settled first")
-        return super()._append(event)
+    def _append(self, events: list[dict[str, Any]], note: Callable[[], None] | None = None) -> int:
+        if self._attempt is not None and self._open_attempt is not None:
+            for event in events:
+                if event["type"] in _OUTSIDE_ATTEMPTS:
+                    raise OutOfTurn(f"{event['type']}: the open attempt must be settled first")
+        return super()._append(events, note)

@@ -102,9 +102,11 @@ class LiveSession(AttemptSession):
                 tools=tools,
                 reason=reason or self._header_reason(),
             )
-            seq = self.append("request/header", data)
-            self._route = provider, model
-            return seq
+
+            def note() -> None:
+                self._route = provider, model
+
+            return self._append_noting(note, self._event("request/header", data))
 
     def assistant(
         self,
@@ -218,7 +220,8 @@ class LiveSession(AttemptSession):
         cited. Raises EventRefused when the two are not on the surface in this order, or when the
         system prompt is among them; then nothing is appended.
         """
-        with self._together():
+        with self._appending:
+            self._begin()
             provider, model = self._routed(provider, model)
             compaction, version = _id(), self.format_version
             shadowed = self._standing.surface.span(first, last)
@@ -228,7 +231,6 @@ class LiveSession(AttemptSession):
             message = shapes.user_message(_id(), told, source)
             self._check("user/message", message, (first, last), shadowed)
             bracket = shapes.compaction_bracket(compaction, self.open_turn)
-            start = self.append("compaction/start", bracket)
             made = shapes.compaction_summary(
                 compaction,
                 text,
@@ -239,10 +241,18 @@ class LiveSession(AttemptSession):
                 max_tokens=max_tokens,
                 usage=usage,
             )
-            cited = [start, self.append("compaction/summary", made), *shadowed]
-            seq = self.append("user/message", message, surface_op=(first, last), sources=cited)
-            self.append("compaction/end", bracket)
-            return seq
+            start = self.next_seq
+            cited = [start, start + 1, *shadowed]
+            self._append(
+                [
+                    self._event("compaction/start", bracket),
+                    self._event("compaction/summary", made),
+                    self._event("user/message", message, (first, last), cited),
+                    self._event("compaction/end", bracket),
+                ]
+            )
+        self._commit_if_each()
+        return start + 2
 
     def prune(self, seq: int, content: Content, *, shadowed_tokens: int = 0) -> int:
         """Put a tool result with other content in place of the result `seq`; the new one's seq.
@@ -253,13 +263,17 @@ class LiveSession(AttemptSession):
         [old] = self.events(seq, seq)
         if old["type"] != "tool/result":
             raise EventRefused("result-rewrite-target", self.session_id, seq, old["type"])
-        with self._together():
+        with self._appending:
+            self._begin()
             self._turn()
             told = shapes.blocks(content)
             data = shapes.rewritten_result(self.format_version, old["data"], told)
             self._check("tool/result", data, (seq, seq), (seq,))
-            pruned = self.append("compaction/prune", shapes.compaction_prune(seq, shadowed_tokens))
-            return self.append("tool/result", data, surface_op=(seq, seq), sources=[pruned, seq])
+            pruned = self.next_seq
+            mark = self._event("compaction/prune", shapes.compaction_prune(seq, shadowed_tokens))
+            self._append([mark, self._event("tool/result", data, (seq, seq), [pruned, seq])])
+        self._commit_if_each()
+        return pruned + 1
 
     def title(self, text: str, messages: Sequence[int] = ()) -> int:
         """Name the session: as the user wants it, or after the user messages `messages`."""

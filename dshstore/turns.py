@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from dshstore.appending import OpenSession
-from dshstore.engine.repair import TRACKED_TYPES, TurnTracker
+from dshstore.engine.repair import TurnTracker
 from dshstore.errors import OutOfTurn, StoreError
 
 
@@ -21,13 +21,8 @@ class TurnSession(OpenSession):
 
     @property
     def _tracker(self) -> TurnTracker:
-        return self._standing.tracker
-
-    def _append(self, event: dict[str, Any]) -> int:
-        seq = super()._append(event)
-        if event["type"] in TRACKED_TYPES:
-            self._tracker.push(event)
-        return seq
+        with self._appending:
+            return self._standing.tracker
 
     @property
     def open_turn(self) -> int | None:

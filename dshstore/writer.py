@@ -17,7 +17,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dshstore.errors import Conflict, EventRefused, StoreError
 from dshstore.model import MAX_DELAY, StoredEvent
@@ -89,17 +89,18 @@ class Writer:
         if len(self._queue) >= self._max_events or self._bytes >= self._max_bytes:
             self.flush()
 
-    def put(self, event: StoredEvent, *, wake: bool = True) -> None:
-        """Queue one event; touches no disk.
+    def put(self, events: Sequence[StoredEvent], *, wake: bool = True) -> None:
+        """Queue events; touches no disk. An interrupt leaves all of them in the queue, or none.
 
         Without `wake` the thread is not told: whoever puts it flushes at once, or calls `wake`.
         """
         with self._lock:
-            self._queue.append(event)
-            self.next_seq = event.seq + 1
-            self._bytes += _size(event)
             if wake and not (self._called and self._thread is not None):
-                self._call()
+                self._call()  # it gets no further than the lock
+            for event in events:
+                self._bytes += _size(event)
+            self._queue.extend(events)
+            self.next_seq += len(events)  # the last of all: they are in
 
     def wake(self) -> None:
         """Let the thread write what is queued, if anything is."""
@@ -118,6 +119,7 @@ class Writer:
                 batch = list(self._queue)
                 self._failure = None
             if not batch:
+                self._bytes = 0  # an interrupt may have left it higher
                 return
             try:
                 self._commit(batch)
@@ -197,11 +199,15 @@ class Writer:
         if self._thread is not None:
             self._changed.notify_all()
             return
-        self._thread = threading.Thread(target=self._run, name="dshstore-writer", daemon=True)
+        thread = threading.Thread(target=self._run, name="dshstore-writer", daemon=True)
         try:
-            self._thread.start()
+            self._thread = thread
+            thread.start()
         except RuntimeError:  # the interpreter is ending: `end` writes it
             self._thread = None
+        except BaseException:  # interrupted: nobody knows whether it runs, and two do no harm
+            self._thread = None
+            raise
 
     def _run(self) -> None:
         while self._wait():

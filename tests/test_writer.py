@@ -66,7 +66,7 @@ def test_events_leave_by_themselves_in_order_and_in_batches() -> None:
     disk = Disk()
     writer = open_writer(disk, max_delay=0.01)
     for seq in range(100):
-        writer.put(event(seq))
+        writer.put([event(seq)])
     disk.wait(lambda: len(disk.written) == 100)
     assert disk.written == list(range(100))
     assert len(disk.batches) < 100
@@ -77,11 +77,11 @@ def test_events_leave_by_themselves_between_flushes_too() -> None:
     disk = Disk()
     writer = open_writer(disk, max_delay=0.01)
     for seq in range(0, 60, 3):
-        writer.put(event(seq))
+        writer.put([event(seq)])
         writer.flush()
-        writer.put(event(seq + 1))
+        writer.put([event(seq + 1)])
         disk.wait(lambda: len(disk.written) == seq + 2)  # noqa: B023
-        writer.put(event(seq + 2))
+        writer.put([event(seq + 2)])
         disk.wait(lambda: len(disk.written) == seq + 3)  # noqa: B023
     writer.close()
     assert disk.written == list(range(60))
@@ -91,7 +91,7 @@ def test_flush_is_a_barrier() -> None:
     disk = Disk()
     writer = open_writer(disk)
     for seq in range(3):
-        writer.put(event(seq))
+        writer.put([event(seq)])
     assert disk.written == []
     writer.flush()
     assert disk.written == [0, 1, 2]
@@ -102,11 +102,11 @@ def test_flush_is_a_barrier() -> None:
 def test_an_event_that_woke_nobody_leaves_with_a_flush_or_when_it_is_said_so() -> None:
     disk = Disk()
     writer = open_writer(disk, max_delay=0.0)
-    writer.put(event(0), wake=False)
+    writer.put([event(0)], wake=False)
     writer.flush()
     assert disk.written == [0]
     disk.broken = StoreBusy("locked")
-    writer.put(event(1), wake=False)
+    writer.put([event(1)], wake=False)
     with pytest.raises(StoreBusy):
         writer.flush()
     assert disk.tries == 2
@@ -123,7 +123,7 @@ def test_put_does_not_wait_for_a_write_that_is_under_way() -> None:
     with disk.held():
         for seq in range(1000):
             writer.make_ready()
-            writer.put(event(seq))
+            writer.put([event(seq)])
     writer.flush()
     assert disk.written == list(range(1000))
     writer.close()
@@ -133,12 +133,12 @@ def test_a_failure_is_told_once_to_the_next_append_and_nothing_is_lost_or_overta
     disk = Disk()
     disk.broken = WriteFailed("no space")
     writer = open_writer(disk, max_delay=0.0)
-    writer.put(event(0))
+    writer.put([event(0)])
     disk.wait(lambda: disk.tries == 1)
     with pytest.raises(WriteFailed, match="no space"):
         until_ready_fails(writer)
     writer.make_ready()
-    writer.put(event(1))
+    writer.put([event(1)])
     disk.wait(lambda: disk.tries == 2)
     assert [e.seq for e in writer.pending] == [0, 1]
     disk.broken = None
@@ -157,7 +157,7 @@ def test_flush_tries_again_and_tells_each_time_why_it_cannot() -> None:
     disk = Disk()
     disk.broken = StoreBusy("locked")
     writer = open_writer(disk)
-    writer.put(event(0))
+    writer.put([event(0)])
     for _ in range(2):
         with pytest.raises(StoreBusy):
             writer.flush()
@@ -171,7 +171,7 @@ def test_after_a_conflict_no_event_is_taken_and_none_is_lost() -> None:
     disk = Disk()
     disk.broken = Conflict(0, 2, "frost")
     writer = open_writer(disk)
-    writer.put(event(0))
+    writer.put([event(0)])
     with pytest.raises(Conflict):
         writer.flush()
     disk.broken = None
@@ -190,13 +190,13 @@ def test_a_full_queue_is_written_out_before_more_is_taken(limit: dict[str, int])
     writer = open_writer(disk, **limit)
     for seq in range(10):
         writer.make_ready()
-        writer.put(event(seq, size=10))
+        writer.put([event(seq, size=10)])
         assert len(writer.pending) <= 3
     disk.broken = WriteFailed("no space")
     with pytest.raises(WriteFailed):  # noqa: PT012
         for seq in range(10, 14):
             writer.make_ready()
-            writer.put(event(seq, size=10))
+            writer.put([event(seq, size=10)])
     assert len(writer.pending) == 3
     disk.broken = None
     writer.close()
@@ -206,7 +206,7 @@ def test_a_full_queue_is_written_out_before_more_is_taken(limit: dict[str, int])
 def test_a_closed_writer_takes_nothing() -> None:
     disk = Disk()
     writer = open_writer(disk)
-    writer.put(event(0))
+    writer.put([event(0)])
     writer.close()
     assert disk.written == [0]
     with pytest.raises(StoreError, match="closed"):
@@ -217,7 +217,7 @@ def test_a_closed_writer_takes_nothing() -> None:
 def test_closing_fails_when_the_last_write_does_and_can_be_tried_again() -> None:
     disk = Disk()
     writer = open_writer(disk)
-    writer.put(event(0))
+    writer.put([event(0)])
     disk.broken = WriteFailed("no space")
     with pytest.raises(WriteFailed):
         writer.close()
@@ -230,7 +230,7 @@ def test_closing_fails_when_the_last_write_does_and_can_be_tried_again() -> None
 def test_a_forgotten_writer_empties_its_queue_and_then_lets_go() -> None:
     disk = Disk()
     writer = open_writer(disk, max_delay=0.01)
-    writer.put(event(0))
+    writer.put([event(0)])
     writer.forget()
     del writer
     gc.collect()
@@ -241,7 +241,7 @@ def test_a_forgotten_writer_empties_its_queue_and_then_lets_go() -> None:
 def test_forgetting_waits_for_no_lock() -> None:
     disk = Disk()
     writer = open_writer(disk, max_delay=0.0)
-    writer.put(event(0))
+    writer.put([event(0)])
     with disk.held():
         writer.forget()  # as the collector may do in the middle of this writer's own commit
     join_writers()
@@ -254,8 +254,8 @@ def test_a_forgotten_writer_says_what_it_could_not_write(
     disk = Disk()
     disk.broken = WriteFailed("no space")
     writer = open_writer(disk, max_delay=0.0)
-    writer.put(event(0))
-    writer.put(event(1))
+    writer.put([event(0)])
+    writer.put([event(1)])
     writer.forget()
     join_writers()
     assert "session 'frost': 2 events not written: no space" in capsys.readouterr().err
@@ -265,11 +265,11 @@ def test_a_defect_in_a_commit_is_told_and_does_not_end_the_thread() -> None:
     disk = Disk()
     disk.broken = RuntimeError("odd")
     writer = open_writer(disk, max_delay=0.0)
-    writer.put(event(0))
+    writer.put([event(0)])
     with pytest.raises(StoreError, match="RuntimeError: odd"):
         until_ready_fails(writer)
     disk.broken = None
-    writer.put(event(1))
+    writer.put([event(1)])
     disk.wait(lambda: disk.written == [0, 1])
     writer.close()
 
@@ -283,7 +283,7 @@ def test_many_threads_share_a_queue() -> None:
         for _ in range(200):
             with turn:
                 writer.make_ready()
-                writer.put(event(writer.next_seq))
+                writer.put([event(writer.next_seq)])
 
     threads = [threading.Thread(target=put_some) for _ in range(4)]
     for thread in threads:
