@@ -32,6 +32,10 @@ from dshstore.model import StoredEvent
 from dshstore.session import Session
 from dshstore.writer import Writer
 
+#: How many bytes the data of an event may have as JSON. SQLite takes 10^9 bytes in a row, and an
+#: odd event is in it twice; its line in an export may be 512 MiB long when it is imported again.
+MAX_DATA = 480_000_000
+
 #: "append", an op as the log has it, or the first and last seq of the range to replace.
 SurfaceOp = Literal["append"] | Mapping[str, Any] | tuple[int, int]
 
@@ -53,12 +57,14 @@ class OpenSession(Session):
         standing: resuming.Standing | None = None,
         commit_each: bool = False,
         resumed: bool = False,
+        max_data: int = MAX_DATA,
     ) -> None:
         super().__init__(database, row)
         self._known = standing
         self._appending = threading.RLock()
         self._commit_each = commit_each
         self._end_seed_due = resumed
+        self._max_data = max_data
         self._writer = writer
         self._closing = weakref.finalize(self, self._writer.forget)
         self._closing.atexit = False  # the writer sees to that
@@ -212,6 +218,11 @@ class OpenSession(Session):
         version = self.format_version
         try:
             text, plain = lossless.encode(event["data"])
+            if len(text) > self._max_data:
+                raise RowRefused(
+                    f"its data has {len(text):,} bytes as JSON, an event may have "
+                    f"{self._max_data:,}"
+                )
             return (direct.store_plain(event, text, version) if plain else None) or rows.store(
                 {**event, "data": Raw(text)}, version
             )

@@ -188,12 +188,14 @@ class Store:
         """Begin a session and open it for writing; its header is in the store on return.
 
         A new id is made when none is given; `cwd` is an absolute path. `max_delay` is how many
-        seconds an append may wait for others before it is committed, with `commit_each` it waits
-        for none. Raises SessionExists.
+        seconds an append may wait for others before it is committed (infinity: for a flush), with
+        `commit_each` it waits for none. Raises SessionExists.
         """
         from dshstore.engine import append
         from dshstore.formats.dsh import header as headers
+        from dshstore.writer import check_delay
 
+        check_delay(max_delay)
         header = headers.write(
             version=format_version,
             session_id=str(uuid.uuid4()) if session_id is None else session_id,
@@ -222,7 +224,9 @@ class Store:
         unless `allow_unknown`; Conflict when another writer is at it.
         """
         from dshstore.engine import resuming
+        from dshstore.writer import check_delay
 
+        check_delay(max_delay)
         row, standing, seed_due = resuming.take_up(
             self._database, self._find(session_id), allow_unknown=allow_unknown
         )
@@ -245,7 +249,9 @@ class Store:
         SessionExists; ForkRefused for an open turn before format v4; UnknownEvent as `resume`.
         """
         from dshstore.engine import fork
+        from dshstore.writer import check_delay
 
+        check_delay(max_delay)
         parent = self._find_flushed(session_id)
         row = fork.fork_session(
             self._database,

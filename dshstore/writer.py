@@ -32,6 +32,14 @@ _IDLE = 5.0
 Commit = Callable[[list[StoredEvent]], None]
 
 
+def check_delay(seconds: float) -> None:
+    """Raise TypeError or ValueError for what no `max_delay` can be."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(f"max_delay is a number of seconds, not {seconds!r}")
+    if not seconds >= 0:
+        raise ValueError(f"max_delay is 0 seconds or more, not {seconds!r}")
+
+
 class Writer:
     """A queue of events of the session `name` in front of `commit`, which makes a batch durable.
 
@@ -52,7 +60,10 @@ class Writer:
         self.name = name
         self.next_seq = next_seq
         self._commit = commit
-        self._max_delay, self._max_events, self._max_bytes = max_delay, max_events, max_bytes
+        check_delay(max_delay)
+        # what no clock can tell is for ever
+        self._max_delay = max_delay if max_delay < threading.TIMEOUT_MAX / 2 else None
+        self._max_events, self._max_bytes = max_events, max_bytes
         self._queue: deque[StoredEvent] = deque()
         self._bytes = 0
         self._failure: StoreError | None = None  # of the thread; not told yet

@@ -6,7 +6,7 @@ import doctest
 import gc
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from dshstore import (
     fold,
     live,
 )
+from dshstore.writer import Writer
 
 CALL = {"type": "tool-call", "id": "c1", "name": "shell", "arguments": "{}"}
 ROUTE = ("gardeners", "trowel-1")
@@ -531,3 +532,35 @@ def test_a_title_is_the_users_or_made_of_messages(store: Store) -> None:
     kinds = [e["data"]["source"]["kind"] for e in session.events(type="session/title")]
     assert kinds == ["fallback", "user"]
     assert [summary.title for summary in store.sessions()] == ["My beans"]
+
+
+# -- what is no delay, and what is too large --
+
+
+@pytest.mark.parametrize("delay", [-1, float("nan"), float("-inf"), None, "1", [], True])
+def test_what_is_no_delay_is_refused_before_anything_is_written(store: Store, delay: Any) -> None:
+    with store.create(session_id="beans") as session:
+        session.start_turn()
+    before = store.info()
+    ways: list[Callable[[], object]] = [
+        lambda: store.create(session_id="peas", max_delay=delay),
+        lambda: store.resume("beans", max_delay=delay),
+        lambda: store.fork("beans", new_id="peas", max_delay=delay),
+    ]
+    for way in ways:
+        with pytest.raises((TypeError, ValueError), match="max_delay is"):
+            way()
+    assert store.info() == before
+
+
+def test_an_event_that_is_too_large_is_refused_at_once(store: Store) -> None:
+    row = store.create(session_id="beans")._found
+    written: list[Any] = []
+    writer = Writer("beans", written.extend, 0, max_delay=NEVER)
+    session = LiveSession(store._database, row, writer, max_data=20)
+    with pytest.raises(EventRefused, match="has 21 bytes as JSON, an event may have 20") as refused:
+        session.append("todo/write", "x" * 19)
+    assert code(refused) == "event-invalid"
+    assert session.append("todo/write", "x" * 18) == 0
+    session.close()
+    assert [event.seq for event in written] == [0]

@@ -292,3 +292,16 @@ def test_many_threads_share_a_queue() -> None:
         thread.join()
     writer.close()
     assert disk.written == list(range(800))
+
+
+@pytest.mark.parametrize("delay", [float("inf"), 1e300, 10**400])
+def test_with_an_endless_delay_events_leave_with_a_flush(delay: float) -> None:
+    disk = Disk()
+    writer = open_writer(disk, max_delay=delay)
+    writer.put([event(0)])
+    writer.flush()
+    writer.put([event(1)])
+    assert disk.written == [0]
+    writer.close()
+    assert disk.written == [0, 1]
+    join_writers()
