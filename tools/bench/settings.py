@@ -68,7 +68,7 @@ MODES = {
             replaces=50,
             histories=(1_000, 10_000, 100_000),
             patience=60,
-            peer_rounds=3,
+            peer_rounds=1,
         ),
     )
 }
