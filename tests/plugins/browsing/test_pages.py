@@ -298,7 +298,7 @@ def test_a_damaged_event_is_a_sentence_and_no_other_session_s_business(
     with datasette(path) as site:
         page = site.get("/damaged/-/session/compost")
         assert page.status == 500
-        assert "the store cannot be read: event 9 cannot be read: Unterminated string" in words(page)
+        assert "store cannot be read: event 9 cannot be read: Unterminated" in words(page)
         assert site.get("/damaged/-/session/seedlings").status == 200
 
 
