@@ -57,7 +57,6 @@ class _Statements(msgspec.Struct, frozen=True):
     last_of_type: Statement
     session_by_id: Statement
     session_by_prefix: Statement
-    sessions: Statement
     segments: Statement
     rows: Statement
     rows_of_type: Statement
@@ -70,11 +69,6 @@ class _Statements(msgspec.Struct, frozen=True):
 
 
 _SQL = load("read", _Statements)
-
-
-def all_sessions(database: Database) -> list[SessionRow]:
-    """Every generation of every session, by id, the highest generation first."""
-    return [SessionRow(*row) for row in database.query(_SQL.sessions)]
 
 
 def generations(database: Database, session_id: str) -> list[SessionRow]:

@@ -21,13 +21,6 @@ SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_ra
   FROM sessions AS s
  WHERE substr(s.session_id, 1, length(:prefix)) = :prefix ORDER BY s.session_id, s.format_version DESC;
 
--- sessions: all generations of all sessions
-SELECT s.id, s.session_id, s.format_version, s.created_at, s.header, s.header_raw, s.runtime,
-       (SELECT next_seq FROM session_bounds WHERE session = s.id), (SELECT inherited_count FROM session_bounds WHERE session = s.id),
-       s.forked_from, s.forked_at
-  FROM sessions AS s
- ORDER BY s.session_id, s.format_version DESC;
-
 -- segments: the parts of a session's log, in order
 SELECT first_seq, last_seq, owner FROM segments WHERE session = :session ORDER BY first_seq;
 

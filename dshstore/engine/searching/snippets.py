@@ -42,11 +42,6 @@ def find_phrases(text: str, phrases: Sequence[Phrase]) -> list[Span]:
     return _merge(spans)
 
 
-def find_text(text: str, wanted: re.Pattern[str]) -> list[Span]:
-    """Where a pattern stands in a text."""
-    return [match.span() for match in wanted.finditer(text)]
-
-
 def _merge(spans: list[Span]) -> list[Span]:
     merged: list[Span] = []
     for begin, end in sorted(spans):
